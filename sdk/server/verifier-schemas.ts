@@ -333,9 +333,12 @@ export interface VerifierSchemas {
     vp_token: VerifierSchemas['VpToken']
     /** Not compared when absent. */
     nonce?: string
-    /** The client_id of the request; not compared when absent. */
+    /**
+     * The client_id of the request, or origin: and the origin of the page that asked the browser; not compared when
+     * absent.
+     */
     audience?: string
-    /** The address of the request; an mso_mdoc is signed over it. */
+    /** The address of the request; an mso_mdoc that a link asked for is signed over it. */
     response_uri?: string
     /** The thumbprint (RFC 7638) of the key that the response was encrypted to; an mso_mdoc is signed over it. */
     encryption_jwk_thumbprint?: string

@@ -231,10 +231,17 @@ export const StaticPresentation = Type.Object(
     vp_token: Type.Object({}, { description: 'Credential query id to array of presentations', 'x-described': VpToken }),
     nonce: Type.Optional(Type.String({ minLength: 1, description: 'Not compared when absent' })),
     audience: Type.Optional(
-      Type.String({ minLength: 1, description: 'The client_id of the request; not compared when absent' }),
+      Type.String({
+        minLength: 1,
+        description:
+          'The client_id of the request, or origin: and the origin of the page that asked the browser; not compared when absent',
+      }),
     ),
     response_uri: Type.Optional(
-      Type.String({ minLength: 1, description: 'The address of the request; an mso_mdoc is signed over it' }),
+      Type.String({
+        minLength: 1,
+        description: 'The address of the request; an mso_mdoc that a link asked for is signed over it',
+      }),
     ),
     encryption_jwk_thumbprint: Type.Optional(
       Type.String({

@@ -8,6 +8,7 @@ import { formatOf } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { readOrRefuse, refuse } from '../protocol/error.ts'
+import { ORIGIN_PREFIX } from '../protocol/oid4vp.ts'
 import { currentDescriptions, type DescribedReport, describeReport } from './check-descriptions.ts'
 import { getOperatorPolicy, type VerifierContext } from './context.ts'
 import { getQuery, readNewQuery } from './queries.ts'
@@ -17,8 +18,8 @@ import { failedChecks, verifyVpResponse } from './verification.ts'
 
 /**
  * Returns the report on a presentation. Refuses with `not_found` an unknown query, and with `invalid_request` a body
- * with both or neither of the two query members, an invalid `vp_token`, and an mdoc without the parameters that its
- * signature covers.
+ * with both or neither of the two query members, an invalid `vp_token`, an mdoc without the parameters that its
+ * signature covers, and a `response_uri` beside an origin.
  */
 export async function verifyStaticPresentation(
   context: VerifierContext,
@@ -27,18 +28,14 @@ export async function verifyStaticPresentation(
 ): Promise<DescribedReport> {
   const query = await loadRequestedQuery(context, request)
   const vpToken = readVpToken(request.vp_token as JsonObject)
-  const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request
+  const { nonce, audience, response_uri } = request
+  const origin = readOrigin(request)
   const presentedQueries = query.credentials.filter(({ id }) => vpToken.has(id))
-  refuseMissingParameters(presentedQueries, { nonce, audience, response_uri: responseUri })
+  refuseMissingParameters(presentedQueries, { nonce, audience, ...(origin === undefined && { response_uri }) })
   const verificationContext = {
     query,
     state: undefined,
-    binding: {
-      nonce,
-      audience,
-      recipient: { responseUri: responseUri ?? '' },
-      encryptionKeyThumbprint: thumbprint === undefined ? undefined : readThumbprint(thumbprint),
-    },
+    binding: makeBinding(request, origin),
     transactions: [],
     sessionStart: undefined,
     ...getOperatorPolicy(context),
@@ -59,6 +56,33 @@ export async function verifyStaticPresentation(
   const line = { event: 'presentation_verified', request: requestId, caller, verified, failed: failedChecks(report) }
   context.log.info(line, 'presentation verified')
   return describeReport(report, currentDescriptions)
+}
+
+/**
+ * Returns the origin of the page that asked the browser for the presentation; undefined if a link asked for it. The
+ * audience is then `origin:` and the origin, and no client identifier begins so. Refuses with `invalid_request` a
+ * `response_uri` beside an origin. OpenID4VP 1.0, appendix A, Response; Client Identifier Prefixes.
+ */
+function readOrigin({ audience, response_uri: responseUri }: StaticPresentation): string | undefined {
+  if (!audience?.startsWith(ORIGIN_PREFIX)) return undefined
+  if (responseUri !== undefined) {
+    refuse(
+      'invalid_request',
+      'response_uri: a request through the browser, whose audience begins with origin:, has none',
+    )
+  }
+  return audience.slice(ORIGIN_PREFIX.length)
+}
+
+/** Makes the values that must bind the presentations, of which each may be missing. */
+function makeBinding(request: StaticPresentation, origin: string | undefined) {
+  const { nonce, audience, response_uri: responseUri = '', encryption_jwk_thumbprint: thumbprint } = request
+  return {
+    nonce,
+    audience,
+    recipient: origin === undefined ? { responseUri } : { origin },
+    encryptionKeyThumbprint: thumbprint === undefined ? undefined : readThumbprint(thumbprint),
+  }
 }
 
 function readThumbprint(text: string): Uint8Array {

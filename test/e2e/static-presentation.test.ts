@@ -19,14 +19,18 @@ describe('static-presentation', () => {
   })
   afterAll(() => services.close())
 
-  const made = async (profile = profiles[0] as (typeof profiles)[number], at = services.clock.now) => {
+  const made = async (
+    profile = profiles[0] as (typeof profiles)[number],
+    at = services.clock.now,
+    audience = AUDIENCE,
+  ) => {
     const holder = await holderSigner()
     const credential = await issueCredential(services, holder, profile.configuration)
     const places = profile.sdJwt ? [[...profile.root, 'given_name']] : []
     const presentation = await formatOf(profile.format)?.present(
       credential,
       places,
-      bindingTo(NONCE, AUDIENCE, at),
+      bindingTo(NONCE, audience, at),
       holder,
     )
     return { dcql_query: { credentials: [queryFor(profile)] }, vp_token: { card: [presentation] } }
@@ -154,6 +158,47 @@ describe('static-presentation', () => {
     const [query] = body.dcql_query.credentials
     const ofAnybody = { credentials: [{ ...query, require_cryptographic_holder_binding: false }] }
     expect((await post({ ...body, dcql_query: ofAnybody })).answer.verified).toBe(true)
+  })
+
+  it('takes what came through the browser, by the audience that such presentations have', async () => {
+    const holder = await holderSigner()
+    const credential = await issueCredential(services, holder, mdocConfiguration, mdocDataset)
+    const origin = 'https://app.example'
+    const thumbprint = new Uint8Array(32).fill(7)
+    const binding = {
+      ...bindingTo(NONCE, `origin:${origin}`, services.clock.now),
+      recipient: { origin },
+      encryptionKeyThumbprint: thumbprint,
+    }
+    const presentation = await formatOf('mso_mdoc')?.present(credential, [[NAMESPACE, 'family_name']], binding, holder)
+    const claims = [{ path: [NAMESPACE, 'family_name'] }]
+    const body = {
+      dcql_query: { credentials: [{ id: 'card', format: 'mso_mdoc', meta: { doctype_value: MDL }, claims }] },
+      vp_token: { card: [presentation] },
+      encryption_jwk_thumbprint: Buffer.from(thumbprint).toString('base64url'),
+    }
+    const told = { nonce: NONCE, audience: `origin:${origin}` }
+    expect((await post({ ...body, ...told })).answer.verified).toBe(true)
+    for (const other of ['origin:https://other.example', `origin:${origin}/`, 'origin:']) {
+      const { answer } = await post({ ...body, ...told, audience: other })
+      expect([answer.verified, outcomes(answer)['holder.signature']]).toEqual([false, 'failed'])
+    }
+    const missing = await post({ ...body, audience: told.audience })
+    expect(missing.answer.error_description).toBe('nonce: needed for mso_mdoc, whose signature covers it')
+    const addressed = await post({ ...body, ...told, response_uri: 'https://app.example/response' })
+    expect([addressed.status, addressed.answer.error_description]).toEqual([
+      400,
+      'response_uri: a request through the browser, whose audience begins with origin:, has none',
+    ])
+  })
+
+  it.each(profiles)('says whether a $format through the browser was for this origin', async (profile) => {
+    const ofPage = await made(profile, services.clock.now, 'origin:https://app.example')
+    const told = { nonce: NONCE, audience: 'origin:https://app.example' }
+    expect((await post({ ...ofPage, ...told })).answer.verified).toBe(true)
+    const { answer } = await post({ ...ofPage, ...told, audience: 'origin:https://other.example' })
+    expect([answer.verified, outcomes(answer)['holder.audience']]).toEqual([false, 'failed'])
+    expect((await post({ ...(await made(profile)), ...told })).answer.verified).toBe(false)
   })
 
   it('wants nothing for an mdoc that the query would take and nobody presented', async () => {
