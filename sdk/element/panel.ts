@@ -93,7 +93,7 @@ function createParts() {
     time: createPart('p', 'time'),
     again: createButton('again'),
   }
-  const { frame, instruction, ways, state, mark, status, time, again } = parts
+  const { frame, ways, state, mark, status, time, again } = parts
   frame.tabIndex = -1
   frame.role = 'group'
   // All texts are in languages that are written from left to right; the page may be in another.
@@ -104,7 +104,7 @@ function createParts() {
   const marked = createSvg('svg', { viewBox: '0 0 24 24', class: 'mark', part: 'mark', 'aria-hidden': 'true' })
   marked.append(mark)
   state.append(marked, status, time)
-  frame.append(instruction, ways, state, again)
+  frame.append(ways, state, again)
   return parts
 }
 
@@ -117,7 +117,7 @@ function showWays(parts: Parts, state: PanelState, before: PanelState | undefine
   const { texts } = textsOf(language)
   const isCodeFirst = display === 'qr'
   // A wallet that has opened the request needs no code any more; the code stays for another wallet.
-  instruction.hidden = canAsk || href === undefined || !isCodeFirst || state.status === 'opened'
+  instruction.hidden = state.status === 'opened'
   // The person has nothing to choose while the verifier reads an answer.
   ways.hidden = !isOpen || state.status === 'preparing'
   setText(instruction, texts.scan)
@@ -133,7 +133,7 @@ function showWays(parts: Parts, state: PanelState, before: PanelState | undefine
   if (!isOpen || (isDrawn && before.language === language)) return
   if (href !== undefined) {
     link.href = href
-    code.replaceChildren(drawCode(href, texts.code))
+    code.replaceChildren(instruction, drawCode(href, texts.code))
   }
   const linkAndCode = isCodeFirst ? [code, link] : [link, code]
   const all = [...(canAsk ? [ask] : []), ...(href === undefined ? [] : linkAndCode)]

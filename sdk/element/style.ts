@@ -25,9 +25,9 @@ export const STYLE = `
 .frame:focus { outline: none }
 p { margin: 0 }
 .instruction { font-weight: 600 }
-.ways { display: flex; flex-direction: column; gap: 1rem }
-.code { inline-size: 100%; max-inline-size: var(--vouchsafe-code-size, 16rem); margin-inline: auto }
-.code svg { display: block; border-radius: 8px; forced-color-adjust: none }
+.ways, .code { display: flex; flex-direction: column; gap: 1rem }
+.code svg { inline-size: 100%; max-inline-size: var(--vouchsafe-code-size, 16rem); margin-inline: auto;
+  border-radius: 8px; forced-color-adjust: none }
 a, button {
   display: block; inline-size: 100%; padding: .75rem 1rem; min-block-size: 3rem;
   font: inherit; font-weight: 600; text-decoration: none; text-align: center; cursor: pointer;

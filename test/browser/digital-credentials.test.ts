@@ -56,6 +56,7 @@ describeInBrowser('<vouchsafe-request> where the browser can ask a wallet', (ope
     expect(await status.innerText()).toBe('Waiting for your wallet')
     await other.click()
     expect(await other.getAttribute('aria-expanded')).toBe('true')
+    expect(await page.getByText('Scan this code with your wallet').isVisible()).toBe(true)
     expect(await readCode(page)).toBe(LINK)
     expect(await link.getAttribute('href')).toBe(LINK)
     await other.click()

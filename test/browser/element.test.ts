@@ -77,6 +77,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
       expect(await link.getAttribute('href')).toBe(LINK)
       expect(await code.isVisible()).toBe(false)
       await page.getByRole('button', { name: 'Another device' }).tap()
+      expect(await page.getByText('Scan this code with your wallet').isVisible()).toBe(true)
       expect(await readCode(page)).toBe(LINK)
       expect(faults).toEqual([])
     })
