@@ -20,7 +20,9 @@ export interface AskedConfiguration {
 export function queryFor(configurations: readonly AskedConfiguration[]): Query {
   const names = new Set<string>()
   const credentials = configurations.map(({ id, configuration, paths }): CredentialQuery => {
-    const claims = paths.map((path) => ({ path: [...path] }))
+    const isMdoc = configuration.format === 'mso_mdoc'
+    // HAIP 1.0 wants a query through the browser to say of each element of an mdoc whether it is retained.
+    const claims = paths.map((path) => ({ path: [...path], ...(isMdoc && { intent_to_retain: false }) }))
     const name = makeUnusedName(configurationName(id, configuration), names)
     return { id: name, format: configuration.format, meta: metaOf(configuration), ...(claims.length > 0 && { claims }) }
   })

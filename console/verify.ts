@@ -1,7 +1,9 @@
 /** Asks a wallet for claims: by ticks or a written query, with a dry run of it, and follows the session. */
 
+import { hasDigitalCredentials } from '../sdk/element/digital-credentials.ts'
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { pathText } from '../src/protocol/claim-path-text.ts'
+import { drawBrowserWallet } from './browser-wallet.ts'
 import { type OfferedConfiguration, verifierClient } from './clients.ts'
 import { element, errorSentence, field, introduction, oneAtATime, replaceContent } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
@@ -102,8 +104,12 @@ async function tryOut(
 /** Starts a session for the query, and follows it. */
 async function startSession(place: HTMLElement, query: Query, signal: AbortSignal): Promise<void> {
   const id = await verifierClient.createQuery(query)
-  const { session_id, request_uri } = await verifierClient.startSession({ verification_query_id: id })
-  replaceContent(place, drawLink(request_uri))
+  const { session_id, request_uri, digital_credentials_uri } = await verifierClient.startSession({
+    verification_query_id: id,
+    ...(hasDigitalCredentials() && { origin: location.origin }),
+  })
+  const browserWallet = digital_credentials_uri === undefined ? '' : drawBrowserWallet(digital_credentials_uri, signal)
+  replaceContent(place, drawLink(request_uri), browserWallet)
   await watchSession(place, 'verifier', session_id, signal)
 }
 

@@ -1,6 +1,6 @@
 /** Tests the credentials of a dry run, also for names of claims that are special to JavaScript. */
-import { afterEach, describe, expect, it } from 'vitest'
-import { exampleOf } from '../console/query.ts'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { exampleOf, queryFor } from '../console/query.ts'
 
 type Path = [string | number | null, ...(string | number | null)[]]
 
@@ -50,4 +50,13 @@ describe('the example of a configuration', () => {
       undefined,
     ])
   })
+})
+
+it('says in a query for an mdoc that its elements are not retained', () => {
+  // Node 20 has none.
+  vi.stubGlobal('navigator', { languages: ['en'] })
+  const claimsOfQuery = (format: string) => queryFor([{ id: 'card', configuration: { format }, paths: [['a', 'b']] }])
+  expect(claimsOfQuery('mso_mdoc').credentials[0]?.claims).toEqual([{ path: ['a', 'b'], intent_to_retain: false }])
+  expect(claimsOfQuery('dc+sd-jwt').credentials[0]?.claims).toEqual([{ path: ['a', 'b'] }])
+  vi.unstubAllGlobals()
 })

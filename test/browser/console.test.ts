@@ -4,11 +4,12 @@ import { setTimeout } from 'node:timers/promises'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
-import { decline, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
+import { decline, makeResponse, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
 import { memoryStore } from '../support/wallet.ts'
 import { describeInBrowser, faultsForSomebody, type OpenPage, PHONE, readCode } from './browser.ts'
 import { type RunningConsole, startConsole } from './console-process.ts'
+import { setVirtualWallet } from './virtual-wallet.ts'
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 
@@ -136,6 +137,38 @@ describeInBrowser('the console', (openWindow) => {
     await page.getByRole('button', { name: 'Reinstate' }).click()
     await still.getByText(/may still refuse the credential\.$/).waitFor()
     expect(faults).toEqual([])
+  })
+
+  it('lets the browser find the wallet, again where the person cancelled, and says which way the response came', async () => {
+    const { page, faults } = await open('issue')
+    await receiveOffer(wallet, await offer(page))
+    const link = await ask(page)
+    const uri = new URL(link).searchParams.get('request_uri') ?? ''
+    const address = uri.replace('authorization-request', 'digital-credentials')
+    const plan = await planPresentation(wallet, address, new URL(page.url()).origin)
+    const { recipient } = plan.request
+    if (!('origin' in recipient)) throw new Error('the response goes to no page')
+    const button = page.getByRole('button', { name: 'Let the browser find a wallet' })
+    await button.waitFor()
+    await setVirtualWallet(page, { action: 'decline' })
+    await button.click()
+    await page.getByText('That was not completed').waitFor()
+    const response = await makeResponse(wallet, plan)
+    await setVirtualWallet(page, { action: 'respond', protocol: recipient.protocol, response })
+    await button.click()
+    await page.getByText('The response came through the browser, encrypted').waitFor()
+    expect(await page.locator('.outcome.failed').count()).toBe(0)
+    expect(await page.getByText('That was not completed').isVisible()).toBe(false)
+    expect(faults).toEqual([])
+  })
+
+  it('shows the code alone where the browser has no such way', async () => {
+    const { page } = await open('verify')
+    await page.evaluate(() => Reflect.deleteProperty(globalThis, 'DigitalCredential'))
+    const { searchParams } = new URL(await ask(page))
+    const uri = searchParams.get('request_uri') ?? ''
+    expect((await fetch(uri.replace('authorization-request', 'digital-credentials'))).status).toBe(404)
+    expect(await page.getByRole('button', { name: 'Let the browser find a wallet' }).count()).toBe(0)
   })
 
   it('shows that the holder declined', async () => {

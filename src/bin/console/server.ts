@@ -87,7 +87,8 @@ export function createConsoleServer(options: ConsoleOptions): { readonly server:
 
 /**
  * Makes the Content-Security-Policy of the page. It allows images from everywhere, since issuers choose the URL of
- * their logo, and requests to the services, which its wallet makes without API keys.
+ * their logo, and requests to the services, which the page makes without API keys for its wallet and for those of the
+ * browser.
  */
 function policyFor(services: ConsoleServices): string {
   const origins = [services.issuer, services.verifier].flatMap((service) => service?.walletOrigin ?? service?.url ?? [])
