@@ -12,9 +12,9 @@ export interface PublicDocument {
   readonly parts: readonly Uint8Array[]
 }
 
-/** Makes a document from a text. */
-export function createPublicDocument(text: string): PublicDocument {
-  return { etag: `"${hash('sha256', text, 'base64url')}"`, parts: [Buffer.from(text)] }
+/** Makes a document from a text or from bytes. */
+export function createPublicDocument(content: string | Uint8Array): PublicDocument {
+  return { etag: `"${hash('sha256', content, 'base64url')}"`, parts: [Buffer.from(content)] }
 }
 
 /** Sends the document, or 304 if the client has it. RFC 9110 section 13.1.2. */

@@ -243,6 +243,27 @@ describe.each(['issuer', 'verifier'] as const)('the registration certificate of 
   })
 })
 
+describe('the revocation list of the CA', () => {
+  const read = (text: string, revocationListFile = 'ca.crl') => {
+    const value = { ...settings('issuer', ISSUER_URL), revocationListFile }
+    return readIssuerConfig(value, filesOf(new Map([...services.files, ['ca.crl', text]])), now)
+  }
+  const pem = (body: string) => `-----BEGIN X509 CRL-----\n${body}\n-----END X509 CRL-----\n`
+
+  it('is a file in PEM', () => {
+    expect(read(pem('MAMC\nAQE='))).toMatchObject({ config: { revocationList: Buffer.from('3003020101', 'hex') } })
+  })
+
+  it('is refused when it is none or not there', () => {
+    for (const text of ['', 'Dear reader', pem('?'), pem(''), pem('MAMCAQ=='), pem('AgEB'), pem('MAMCAQEA')]) {
+      expect(mistakesOf(read(text))).toEqual([
+        expect.stringMatching(/^revocationListFile: ca\.crl holds no revocation list in PEM: /),
+      ])
+    }
+    expect(mistakesOf(read('', 'nowhere'))).toEqual(['revocationListFile: there is no such file: nowhere'])
+  })
+})
+
 describe('the trust anchors of key attestations', () => {
   const read = (texts: Readonly<Record<string, string>>, at = now) => {
     const value = { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'attesters' }

@@ -33,6 +33,7 @@ import { mistakesOf } from '../config/mistakes.ts'
 import { readRegistrationCertificate } from '../config/registration-certificate.ts'
 import type { Requirement } from '../config/requirement.ts'
 import { DEFAULT_RETENTION } from '../config/retention.ts'
+import { readRevocationList } from '../config/revocation-list.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
 import { resolveWalletProofs, type WalletProofConfig, walletProofSettings } from '../config/wallet-proofs.ts'
@@ -91,6 +92,12 @@ export const IssuerSettings = Type.Object(
           'File with the registration certificate of the operator, a JWT; wallets find it in the metadata (issuer_info)',
       }),
     ),
+    revocationListFile: Type.Optional(
+      Type.String({
+        description:
+          'PEM file with the revocation list (CRL) of the CA of the signing certificate; it is served at /issuer-ca.crl',
+      }),
+    ),
     keyAttestationTrustAnchors: Type.Optional(
       Type.String({
         description:
@@ -129,6 +136,8 @@ export interface IssuerConfig extends CommonConfig, WalletProofConfig {
   readonly clientAuthentication: ClientAuthentication | undefined
   /** The registration certificate, a JWT; undefined if there is none. */
   readonly registrationCertificate: string | undefined
+  /** The revocation list of the CA, in DER; undefined if there is none. */
+  readonly revocationList: Uint8Array | undefined
   /** The settings of the authorization code flow; undefined where it is not configured. */
   readonly codeFlow: CodeFlowConfig | undefined
   /** The trust anchors of key attestations. Without any, a configuration cannot require key attestations. */
@@ -191,21 +200,24 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
   const anchors = readAnchorDirectory('keyAttestationTrustAnchors', settings.keyAttestationTrustAnchors, files, now)
   const authentication = readClientAuthentication(settings, files, now)
   const registration = readRegistrationCertificate(settings.registrationCertificateFile, files, now)
+  const revocation = readRevocationList(settings.revocationListFile, files)
   const secrets = readSecretsFile(settings, files)
   const settingMistakes = findSettingMistakes(settings)
   if (
     'mistakes' in anchors ||
     'mistakes' in authentication ||
     'mistakes' in registration ||
+    'mistakes' in revocation ||
     'mistakes' in secrets ||
     settingMistakes.length > 0
   ) {
-    return { mistakes: [...mistakesOf(anchors, authentication, registration, secrets), ...settingMistakes] }
+    return { mistakes: [...mistakesOf(anchors, authentication, registration, revocation, secrets), ...settingMistakes] }
   }
   return {
     keyAttestationTrustAnchors: anchors.certificates,
     clientAuthentication: authentication.clientAuthentication,
     registrationCertificate: registration.registrationCertificate,
+    revocationList: revocation.revocationList,
     secrets: secrets.secrets,
     warnings: [...anchors.warnings, ...authentication.warnings, ...registration.warnings],
   }

@@ -1,4 +1,4 @@
-/** The routes of what wallets fetch without an access token: offers, the issuer metadata and type metadata. */
+/** The routes of what is fetched without an access token: offers, issuer and type metadata, the revocation list. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { preferredType } from '../http/accept.ts'
@@ -10,6 +10,7 @@ import type { IssuerContext, MetadataVersion } from './context.ts'
 import { ISSUER_PATHS, makeDocumentPaths } from './issuer-addresses.ts'
 import { makeIssuerMetadata } from './metadata.ts'
 import { getOffer } from './offer.ts'
+import { getRevocationList, REVOCATION_LIST_TYPE, revocationListRoute } from './revocation-list.ts'
 import * as schemas from './schemas.ts'
 import { getTypeMetadata, TYPE_METADATA_PATH, typeMetadataRoute } from './type-metadata.ts'
 
@@ -18,6 +19,9 @@ export function addDocumentRoutes(app: App, context: IssuerContext): void {
   addOfferRoute(app, context)
   addMetadataRoutes(app, context)
   addTypeRoute(app, context)
+  app.get(ISSUER_PATHS.revocationList, { schema: revocationListRoute }, (request, reply) =>
+    sendDocument(request, reply.type(REVOCATION_LIST_TYPE), getRevocationList(context)),
+  )
 }
 
 function addOfferRoute(app: App, context: IssuerContext): void {

@@ -8,7 +8,10 @@ interface AddressConfig {
   readonly baseUrl: string
 }
 
-/** The paths of the endpoints that the metadata and links name. Below some of them is the endpoint of each session. */
+/**
+ * The paths of the endpoints that the metadata, links and certificates name. Below some of them is the endpoint of each
+ * session.
+ */
 export const ISSUER_PATHS = {
   credential: '/issuance/oid4vci/credential-request',
   nonce: '/issuance/oid4vci/nonce',
@@ -22,6 +25,7 @@ export const ISSUER_PATHS = {
   authorize: '/auth/authorize',
   browserReturn: '/auth/return',
   statusList: '/status-list',
+  revocationList: '/issuer-ca.crl',
 } as const
 
 /** Tests whether each session has its own credential issuer identifier and metadata. */

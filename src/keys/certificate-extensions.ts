@@ -40,6 +40,7 @@ export const EXTENSION = {
   subjectAltName: '2.5.29.17',
   issuerAltName: '2.5.29.18',
   basicConstraints: '2.5.29.19',
+  crlNumber: '2.5.29.20',
   nameConstraints: '2.5.29.30',
   crlDistributionPoints: '2.5.29.31',
   authorityKeyIdentifier: '2.5.29.35',

@@ -1,6 +1,6 @@
 /**
- * Makes certificates, for `vouchsafe init`, the demonstration and tests. The caller provides randomness and times. RFC
- * 5280 section 4.
+ * Makes certificates, and empty lists of revoked ones, for `vouchsafe init`, the demonstration and tests. The caller
+ * provides randomness and times. RFC 5280 sections 4 and 5.
  */
 import { hash, type KeyObject, sign } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
@@ -54,7 +54,14 @@ export interface SelfSignedOptions extends SubjectAltNames {
   readonly isCa?: boolean
 }
 
+/** A CA, and the times between which its empty list is valid. */
+export interface RevocationListContent extends Pick<CertificateContent, 'issuer' | 'notBefore' | 'notAfter'> {
+  readonly issuerPublicKey: KeyObject
+}
+
+/** The versions of certificates and of revocation lists, as these write them. */
 const V3 = 2
+const CRL_V2 = 1
 
 /** Makes a self-signed certificate in DER for signing credentials and requests, or with `isCa` for a CA. */
 export function makeSelfSignedCertificate(options: SelfSignedOptions): Buffer {
@@ -75,9 +82,7 @@ export function makeSelfSignedCertificate(options: SelfSignedOptions): Buffer {
 /** Makes a certificate in DER. */
 export function makeCertificate(content: CertificateContent): Buffer {
   const { subject, publicKey, issuer, serial, notBefore, notAfter, extensions } = content
-  const algorithm = requireAlgorithm(issuer.privateKey)
-  const identifier = writeSequence(writeOid(SIGNATURE_OIDS[algorithm]))
-  const tbsCertificate = writeSequence(
+  return signByCa(issuer.privateKey, (identifier) => [
     writeDer(contextTag(0, 'constructed'), writeInteger(V3)),
     writeInteger(serial),
     identifier,
@@ -86,21 +91,51 @@ export function makeCertificate(content: CertificateContent): Buffer {
     subject,
     publicKey.export({ type: 'spki', format: 'der' }),
     ...(extensions.length === 0 ? [] : [writeDer(contextTag(3, 'constructed'), writeSequence(...extensions))]),
-  )
-  return writeSequence(
-    tbsCertificate,
+  ])
+}
+
+/**
+ * Makes a revocation list in DER that lists no certificate: the first and only one of its CA. RFC 5280 section 5;
+ * ISO/IEC 18013-5 table B.10.
+ */
+export function makeEmptyRevocationList(content: RevocationListContent): Buffer {
+  const { issuer, issuerPublicKey, notBefore, notAfter } = content
+  const extensions = [authorityKeyIdentifier(issuerPublicKey), extension(EXTENSION.crlNumber, false, writeInteger(1))]
+  return signByCa(issuer.privateKey, (identifier) => [
+    writeInteger(CRL_V2),
     identifier,
-    writeBitString(sign(algorithms[algorithm].digest, tbsCertificate, issuer.privateKey)),
-  )
+    issuer.name,
+    writeTime(notBefore),
+    writeTime(notAfter),
+    writeDer(contextTag(0, 'constructed'), writeSequence(...extensions)),
+  ])
+}
+
+/** Signs the members of a certificate or a revocation list. `makeMembers` gets the identifier of the algorithm. */
+function signByCa(privateKey: KeyObject, makeMembers: (identifier: Buffer) => readonly Uint8Array[]): Buffer {
+  const algorithm = requireAlgorithm(privateKey)
+  const identifier = writeSequence(writeOid(SIGNATURE_OIDS[algorithm]))
+  const signedPart = writeSequence(...makeMembers(identifier))
+  const signature = writeBitString(sign(algorithms[algorithm].digest, signedPart, privateKey))
+  return writeSequence(signedPart, identifier, signature)
 }
 
 /** Encodes a certificate in PEM. */
 export function toPem(der: Uint8Array): string {
+  return writePem('CERTIFICATE', der)
+}
+
+/** Encodes a revocation list in PEM. */
+export function toRevocationListPem(der: Uint8Array): string {
+  return writePem('X509 CRL', der)
+}
+
+function writePem(label: string, der: Uint8Array): string {
   const lines =
     Buffer.from(der)
       .toString('base64')
       .match(/.{1,64}/g) ?? []
-  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
 }
 
 /** Makes the usual extensions: key identifiers, key usage, and subject alternative names. */

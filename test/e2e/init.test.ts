@@ -98,11 +98,21 @@ describe('vouchsafe init', () => {
         const identifier = createHash('sha1').update(Buffer.from(point, 'hex')).digest('hex').toUpperCase()
         expect(details(name, '-ext subjectKeyIdentifier').replaceAll(':', '')).toContain(identifier)
       }
-      expect(
-        execFileSync('openssl', ['verify', '-CAfile', 'conf/issuer-ca.pem', 'conf/issuer.pem'], { cwd }),
-      ).toBeTruthy()
+      const words = ['-crl_check', '-CRLfile', 'conf/issuer-ca.crl', '-CAfile', 'conf/issuer-ca.pem']
+      expect(String(execFileSync('openssl', ['verify', ...words, 'conf/issuer.pem'], { cwd }))).toMatch(/: OK$/m)
+      const list = String(execFileSync('openssl', ['crl', '-in', 'conf/issuer-ca.crl', '-noout', '-text'], { cwd }))
+      for (const part of [
+        'Version 2 (0x1)',
+        'No Revoked Certificates',
+        'X509v3 Authority Key Identifier',
+        'CRL Number',
+      ]) {
+        expect(list).toContain(part)
+      }
+      expect(list).not.toContain('critical')
       const read = readIssuerConfig(settingsIn(cwd), filesIn(cwd), new Date())
       if ('mistakes' in read) throw new Error(read.mistakes.join())
+      expect(read.config.revocationList?.[0]).toBe(0x30)
       const { notBefore, notAfter } = read.config.keys.signing.chain[0]
       expect(notAfter.getTime() - notBefore.getTime()).toBe(457 * 86_400_000)
       expect(stdout).toContain('conf/issuer-ca.pem    the CA of that certificate, for verifiers to trust;\n')

@@ -175,6 +175,21 @@ describe('issuer metadata', () => {
     await registered.close()
   })
 
+  it('stands beside the revocation list that certificates name, where the operator has one', async () => {
+    const list = Buffer.from('3003020101', 'hex')
+    const files = { 'ca.crl': `-----BEGIN X509 CRL-----\n${list.toString('base64')}\n-----END X509 CRL-----\n` }
+    const withList = await startServices({ issuer: { revocationListFile: 'ca.crl' }, files })
+    const response = await withList.fetch(`${ISSUER_URL}/issuer-ca.crl`)
+    expect(response.headers.get('content-type')).toBe('application/pkix-crl')
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(list)
+    const etag = response.headers.get('etag') ?? ''
+    const again = await withList.fetch(`${ISSUER_URL}/issuer-ca.crl`, { headers: { 'if-none-match': etag } })
+    expect(again.status).toBe(304)
+    await withList.close()
+    const without = await services.fetch(`${ISSUER_URL}/issuer-ca.crl`)
+    expect([without.status, await without.json()]).toMatchObject([404, { error: 'not_found' }])
+  })
+
   it('has images that some wallets cannot read, of which the log tells once', async () => {
     const display = [{ name: 'Card', logo: { uri: 'data:image/svg+xml,%3Csvg%3E' } }]
     const id = await declare(services, { ...configuration, credential_metadata: { display } })

@@ -88,6 +88,7 @@ const issuerOperations: Record<string, typeof KEY | [] | typeof TOKEN> = {
   'POST /credential-status/suspend/{session_id}': KEY,
   'POST /credential-status/reinstate/{session_id}': KEY,
   'GET /type-metadata/{name}': [],
+  'GET /issuer-ca.crl': [],
   'GET /status-list/{list_id}': [],
   'GET /status-list/{list_id}/revocation': [],
   'GET /status-list/{list_id}/suspension': [],

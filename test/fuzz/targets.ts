@@ -518,6 +518,7 @@ export const targets: readonly Target[] = [
     get('issuer', `/issuance/oid4vci/credential-offer/${id}`),
   ),
   fixedTarget(get('issuer', '/auth/.well-known/jwks')),
+  fixedTarget(get('issuer', '/issuer-ca.crl')),
   fixedTarget(post('issuer', '/issuance/oid4vci/nonce', {})),
   ofSession('issuer POST /issuance/oid4vci/nonce/{session_id}', (id) =>
     post('issuer', `/issuance/oid4vci/nonce/${id}`, {}),

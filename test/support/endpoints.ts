@@ -91,6 +91,7 @@ export const endpoints: readonly Endpoint[] = [
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/notification', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/notification/SESSION', wallet: true },
   { service: 'issuer', method: 'GET', path: '/type-metadata/ID', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/issuer-ca.crl', wallet: true },
   { service: 'issuer', method: 'GET', path: '/status-list/ID', wallet: true },
   { service: 'issuer', method: 'GET', path: '/status-list/ID/revocation', wallet: true },
   { service: 'issuer', method: 'GET', path: '/status-list/ID/suspension', wallet: true },

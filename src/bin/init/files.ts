@@ -3,7 +3,12 @@ import { lstatSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { privateKeyPem } from '../../keys/file-signer.ts'
-import { makeSelfSignedCertificate, type SubjectAltNames, toPem } from '../../keys/make-certificate.ts'
+import {
+  makeSelfSignedCertificate,
+  type SubjectAltNames,
+  toPem,
+  toRevocationListPem,
+} from '../../keys/make-certificate.ts'
 import { isLoopback, stripBrackets } from '../../protocol/private-host.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { now, random } from '../effects.ts'
@@ -12,7 +17,7 @@ import { makeDirectory, PRIVATE } from '../files/directory.ts'
 import type { CredentialServiceName } from '../service/credential-services.ts'
 import { haipSettings, makeTestProvider } from './haip.ts'
 import { isInImage } from './image-texts.ts'
-import { type CertificateTimes, certifyByTestCa, type KeyPair, makeKeyPair } from './test-ca.ts'
+import { type CertificateTimes, type CertifiedKey, certifyByTestCa, type KeyPair, makeKeyPair } from './test-ca.ts'
 
 export interface NewService {
   readonly service: CredentialServiceName
@@ -42,6 +47,7 @@ export const caFile = (service: CredentialServiceName): string => `conf/${servic
 export const certificateFile = (service: CredentialServiceName): string => `conf/${service}.pem`
 export const keyFile = (service: CredentialServiceName): string => `conf/${service}.key`
 export const SECRETS_FILE = 'conf/issuer.secrets'
+export const REVOCATION_LIST = 'conf/issuer-ca.crl'
 
 const DAY_MS = 86_400_000
 /** Twice the validity of a credential by default, which ends with the certificate that it carries. */
@@ -58,7 +64,7 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
   const validUntil = new Date(now().getTime() + days * DAY_MS)
   // Begins a day earlier, for wallets whose clocks are slow.
   const validity = { notBefore: new Date(now().getTime() - DAY_MS), notAfter: validUntil }
-  const { certificate, ca } = await certify(pair, options, validity)
+  const { certificate, ca, revocationList } = await certify(pair, options, validity)
   return {
     files: [
       { path: CONFIG_FILE, text: `${JSON.stringify(settingsOf(options, apiKey), null, 2)}\n`, mode: PRIVATE },
@@ -66,6 +72,7 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
       { path: certificateFile(service), text: toPem(certificate), mode: 0o644 },
       ...(service === 'issuer' ? [{ path: SECRETS_FILE, text: secretsText(), mode: PRIVATE }] : []),
       ...(ca ? [{ path: caFile(service), text: toPem(ca), mode: 0o644 }] : []),
+      ...(revocationList ? [{ path: REVOCATION_LIST, text: toRevocationListPem(revocationList), mode: 0o644 }] : []),
       ...(profile === 'haip' && service === 'issuer' ? await makeTestProvider(validity) : []),
     ],
     directories: service === 'verifier' ? [TRUST_ANCHORS] : [],
@@ -79,7 +86,7 @@ async function certify(
   pair: KeyPair,
   { displayName: commonName, baseUrl, profile, country }: NewService,
   validity: CertificateTimes,
-): Promise<{ readonly certificate: Buffer; readonly ca?: Buffer }> {
+): Promise<Pick<CertifiedKey, 'certificate'> & Partial<CertifiedKey>> {
   const names = namesOf(baseUrl)
   const mdocAuthority = country === undefined ? undefined : { country, uri: baseUrl }
   if (profile === 'haip' || mdocAuthority) return certifyByTestCa(pair, { commonName, names, validity, mdocAuthority })
@@ -126,7 +133,7 @@ function throwUnwritten(directory: string, error: unknown): never {
 }
 
 /** Makes the settings, in the order in which they are explained. */
-function settingsOf({ service, baseUrl, port, displayName, profile }: NewService, apiKey: string): object {
+function settingsOf({ service, baseUrl, port, displayName, profile, country }: NewService, apiKey: string): object {
   return {
     port,
     ...loopbackHost(baseUrl),
@@ -136,6 +143,7 @@ function settingsOf({ service, baseUrl, port, displayName, profile }: NewService
       : { clientMetadata: { clientName: displayName }, issuerTrustAnchors: TRUST_ANCHORS }),
     signing: { keyFile: keyFile(service), certificateFiles: [certificateFile(service)] },
     ...(service === 'issuer' && { secretsFile: SECRETS_FILE }),
+    ...(country !== undefined && { revocationListFile: REVOCATION_LIST }),
     ...(profile === 'haip' && haipSettings[service]),
     integrations: { authentication: { [apiKey]: 'first application' } },
   }

@@ -21,6 +21,7 @@ import {
   loopbackHost,
   makeFiles,
   type NewFiles,
+  REVOCATION_LIST,
   SECRETS_FILE,
   TRUST_ANCHORS,
   writeFiles,
@@ -46,6 +47,10 @@ const OWN_FILES: Readonly<Record<CredentialServiceName, string>> = {
   verifier: `  ${`${TRUST_ANCHORS}/`.padEnd(20)}  empty: the certificates of the issuers you trust go here
 `,
 }
+
+const revocationText = `  revocationListFile    what the CA revoked; the service has it where the
+                        certificates say
+`
 
 const WHO_TRUSTS: Readonly<Record<CredentialServiceName, string>> = { issuer: 'verifiers', verifier: 'wallets' }
 
@@ -128,11 +133,11 @@ function nextText(writtenFiles: WrittenFiles): string {
 }
 
 function filesText(writtenFiles: WrittenFiles): string {
-  const { service, directory, validUntil, profile } = writtenFiles
+  const { service, directory, validUntil, profile, country } = writtenFiles
   const isByCa = hasCa(writtenFiles)
   const ca = `  ${caFile(service).padEnd(20)}  the CA of that certificate, for ${WHO_TRUSTS[service]} to trust;
   ${''.padEnd(20)}  its key is gone
-`
+${country === undefined ? '' : `  ${REVOCATION_LIST.padEnd(20)}  the list of what it revoked: nothing, ever\n`}`
   return `Written into ${writtenPlace(directory)}:
 
   ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
@@ -146,7 +151,7 @@ function hasCa({ files, service }: WrittenFiles): boolean {
 }
 
 function settingsText(writtenFiles: WrittenFiles): string {
-  const { service, baseUrl, port, profile } = writtenFiles
+  const { service, baseUrl, port, profile, country } = writtenFiles
   const { settings, defaults } = credentialServices[service]
   const database = `embedded, in ${defaults.databaseFile}`
   const hints = { ...HINTS, database, ...(service === 'verifier' ? VERIFIER_HINTS : {}) }
@@ -165,7 +170,7 @@ function settingsText(writtenFiles: WrittenFiles): string {
   port                  where the service listens: ${port}
 ${host === undefined ? '' : `  host                  ${host}: ${thisPlace()} alone; without it, all may ask\n`}  baseUrl               where wallets reach it: ${baseUrl}
 ${serviceSettings}  signing               the key file, and the files of its certificate chain
-${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${profile === 'haip' ? haipSettingsText[service] : ''}  integrations          authentication: who may call the service. Each key is a
+${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${country === undefined ? '' : revocationText}${profile === 'haip' ? haipSettingsText[service] : ''}  integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
 
 ${otherSettings(settings, writtenFiles, hints)}

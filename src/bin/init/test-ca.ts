@@ -4,6 +4,7 @@
  */
 import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
+import { ISSUER_PATHS } from '../../issuer/issuer-addresses.ts'
 import { type NameAttribute, writeName } from '../../keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
 import {
@@ -11,6 +12,7 @@ import {
   extendedKeyUsage,
   issuerAltName,
   makeCertificate,
+  makeEmptyRevocationList,
   type SubjectAltNames,
   usualExtensions,
 } from '../../keys/make-certificate.ts'
@@ -31,6 +33,8 @@ export interface CertifiedKey {
   readonly certificate: Buffer
   /** The certificate of the CA, in DER. */
   readonly ca: Buffer
+  /** The revocation list that both certificates name, in DER: it is empty for as long as they are valid. */
+  readonly revocationList?: Buffer
 }
 
 /** The CA of certificates for mobile documents, as these name it. ISO/IEC 18013-5 annex B. */
@@ -62,7 +66,7 @@ export async function certifyByTestCa(
   const caName = writeName([...country, ['CN', `${commonName} Test CA`]])
   const byCa = { issuer: { name: caName, privateKey }, ...validity }
   const mdocExtensions = mdocAuthority
-    ? [issuerAltName(mdocAuthority.uri), crlDistributionPoint(`${mdocAuthority.uri}/issuer-ca.crl`)]
+    ? [issuerAltName(mdocAuthority.uri), crlDistributionPoint(`${mdocAuthority.uri}${ISSUER_PATHS.revocationList}`)]
     : []
   const signerExtensions = mdocAuthority ? [extendedKeyUsage([EXTENDED_KEY_USAGE.mdlDocumentSigner], true)] : []
   const extensions = usualExtensions({ publicKey, issuerPublicKey, isCa: false, names })
@@ -82,5 +86,6 @@ export async function certifyByTestCa(
       serial: random(16),
       extensions: [...caExtensions, ...mdocExtensions],
     }),
+    ...(mdocAuthority && { revocationList: makeEmptyRevocationList({ ...byCa, issuerPublicKey }) }),
   }
 }
