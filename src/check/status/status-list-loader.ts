@@ -4,30 +4,16 @@
  */
 import { createLru } from '../../async/cache.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
-import { MalformedError, type Problem } from '../../codec/malformed.ts'
-import { IDENTIFIER_LIST_TYPE, STATUS_LIST_TYPES } from '../../codec/status-list.ts'
 import { earliestEnd } from '../../credential/evidence.ts'
-import type { CredentialFormat } from '../../credential/format.ts'
 import type { Effects } from '../../http/effects.ts'
-import { type Outbound, OutboundError } from '../../http/outbound.ts'
-import { readBitstringCredential } from './bitstring.ts'
 import {
-  type FetchedStatusList,
-  MAX_LIST_BYTES,
-  readIdentifierListCwt,
-  readStatusListCwt,
-  readStatusListJwt,
-} from './status-list-token.ts'
-import type { StatusReference } from './status-reference.ts'
-
-interface FetchedAnswer {
-  readonly list: FetchedStatusList
-  readonly fetchedAt: Date
-  readonly answerBytes: number
-}
-
-/** Why a list could not be loaded: the server is unreachable, or the response is not a list. */
-type FetchFailure = { readonly unreachable: string } | Problem
+  type FetchedAnswer,
+  type FetchFailure,
+  type ListReference,
+  type ListRequest,
+  type ListType,
+  requestList,
+} from './status-list-request.ts'
 
 /**
  * A list, or why it could not be loaded. The caller calls `markVerified` after it has verified signature, times and
@@ -36,11 +22,6 @@ type FetchFailure = { readonly unreachable: string } | Problem
 export type FetchResult =
   | (FetchedAnswer & { readonly isCached: boolean; readonly markVerified: () => void })
   | FetchFailure
-
-type ListReference = Pick<StatusReference, 'kind' | 'uri'>
-
-/** The type that is asked for first, where a server has a list in both. */
-export type ListType = CredentialFormat['statusListType']
 
 export type LoadStatusList = (reference: ListReference, listType: ListType) => Promise<FetchResult>
 
@@ -57,7 +38,6 @@ interface CachedResult {
   until: number
 }
 
-const TIMEOUT_MS = 5000
 /** The ttl of a list that does not have one. */
 const USUAL_TTL_MS = 300_000
 const MAX_TTL_MS = 12 * 3_600_000
@@ -77,19 +57,20 @@ const AFTER_WAIT = `it was not fetched, because the other status lists of this r
  * Creates the function that loads and caches status lists. `allowPrivateAddresses` allows lists in private networks.
  */
 export function createStatusListLoader(
-  { outbound, now, log }: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
+  effects: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
   allowPrivateAddresses: boolean,
 ): LoadStatusList {
+  const { now, log } = effects
   const cache = createLru<string, CachedResult>(MAX_CACHED_BYTES, ({ result }) => bytesOf(result))
   const fetchList = singleFlightByKey(
     ({ reference }) => keyOf(reference),
-    async ({ reference, listType }: { readonly reference: ListReference; readonly listType: ListType }) => {
-      const result = await requestList(outbound, reference, { listType, allowPrivateAddresses, now })
+    async (request: ListRequest) => {
+      const result = await requestList(request, effects, allowPrivateAddresses)
       const why = 'list' in result ? undefined : 'problem' in result ? result.problem : result.unreachable
       if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
       const at = now().getTime()
       const entry: CachedResult = { result, at, until: at + MIN_TTL_MS }
-      cache.set(keyOf(reference), entry)
+      cache.set(keyOf(request.reference), entry)
       return entry
     },
   )
@@ -136,62 +117,6 @@ export function createPolicyForResponse({ loadList, onUnreachable }: StatusPolic
       return result
     },
   }
-}
-
-async function requestList(
-  outbound: Outbound,
-  { kind, uri }: ListReference,
-  {
-    listType,
-    allowPrivateAddresses,
-    now,
-  }: { readonly listType: ListType; readonly allowPrivateAddresses: boolean; readonly now: () => Date },
-): Promise<CachedResult['result']> {
-  const headers = { accept: acceptOf(kind, listType) }
-  try {
-    const response = await outbound({
-      url: uri,
-      headers,
-      timeoutMs: TIMEOUT_MS,
-      maxBytes: MAX_LIST_BYTES,
-      allowPrivateAddresses,
-      isHostUntrusted: true,
-    })
-    if (response.status !== 200) return { unreachable: `${new URL(uri).host} answered ${response.status}` }
-    const list = await readList(kind, uri, response)
-    return { list, fetchedAt: now(), answerBytes: response.body.length }
-  } catch (error) {
-    // A server that sends too much is not unreachable.
-    if (error instanceof OutboundError && error.limit === 'size') return { problem: error.message }
-    if (error instanceof OutboundError) return { unreachable: error.message }
-    if (error instanceof MalformedError) return { problem: error.message, cause: error.cause }
-    throw error
-  }
-}
-
-function acceptOf(kind: StatusReference['kind'], listType: ListType): string {
-  const { jwt, cwt } = STATUS_LIST_TYPES
-  if (kind === 'bitstring') return 'application/vc+jwt, application/jwt;q=0.9, text/plain;q=0.1'
-  if (kind === 'identifier list') return IDENTIFIER_LIST_TYPE
-  return listType === 'cwt' ? `${cwt}, ${jwt};q=0.9` : `${jwt}, ${cwt};q=0.9`
-}
-
-async function readList(
-  kind: StatusReference['kind'],
-  uri: string,
-  { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array },
-): Promise<FetchedStatusList> {
-  // A list from a static file may end with a newline.
-  const text = (): string => Buffer.from(body).toString('latin1').trimEnd()
-  if (kind === 'bitstring') return readBitstringCredential(text(), uri)
-  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  if (kind === 'identifier list') {
-    if (type === IDENTIFIER_LIST_TYPE) return readIdentifierListCwt(body, uri)
-    throw new MalformedError(`what was answered is not ${IDENTIFIER_LIST_TYPE}`)
-  }
-  if (type === STATUS_LIST_TYPES.cwt) return readStatusListCwt(body, uri)
-  if (type === STATUS_LIST_TYPES.jwt) return readStatusListJwt(text(), uri)
-  throw new MalformedError(`what was answered is neither ${STATUS_LIST_TYPES.jwt} nor ${STATUS_LIST_TYPES.cwt}`)
 }
 
 /** Returns how long a verified list is cached, in milliseconds. */
