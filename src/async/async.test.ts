@@ -180,6 +180,14 @@ describe('createLru', () => {
     expect(values.get('a')).toBe(undefined)
   })
 
+  it('returns all values, which does not count as use', () => {
+    const values = createLru<string, number>(2)
+    values.set('a', 1)
+    values.set('b', 2)
+    expect(values.values()).toEqual([1, 2])
+    expect(values.set('c', 3)).toEqual(['a'])
+  })
+
   it('evicts as many as the weight of a new one asks for, and keeps none that is too heavy by itself', () => {
     const values = createLru<string, number>(10, (weight) => weight)
     expect([values.set('a', 4), values.set('b', 4), values.set('c', 2)]).toEqual([[], [], []])

@@ -129,6 +129,8 @@ export function cacheDerived<A, B>(source: () => A, derive: (value: A) => B): ()
 /** A map of bounded size that evicts the least recently used entry. */
 export interface Lru<K, V> {
   get(key: K): V | undefined
+  /** Returns all values, which does not count as use. */
+  values(): readonly V[]
   /**
    * Sets a value. Returns the keys that were evicted to make room, or `key` itself when the value is heavier than the
    * limit.
@@ -171,6 +173,7 @@ export function createLru<K, V>(size: number, weightOf: (value: V) => number = (
       entries.set(key, entry)
       return entry.value
     },
+    values: () => Array.from(entries.values(), ({ value }) => value),
     set,
     delete: remove,
   }

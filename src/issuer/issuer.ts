@@ -1,7 +1,7 @@
 /** Assembles the issuance service from its configuration and its effects. */
 
 import { cacheDerived, cacheValue } from '../async/cache.ts'
-import { createStatusListLoader } from '../check/status/status-list-loader.ts'
+import { createStatusLists } from '../check/status/status-list-loader.ts'
 import { refuseWhileLost } from '../config/lost-token.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -98,7 +98,7 @@ function createAttestationStatus(
   effects: IssuerEffects,
 ): IssuerContext['attestationStatus'] {
   const allowPrivateAddresses = isPrivateHost(new URL(baseUrl).hostname)
-  return { loadList: createStatusListLoader(effects, allowPrivateAddresses), onUnreachable: 'reject' }
+  return { loadList: createStatusLists(effects, allowPrivateAddresses).loadList, onUnreachable: 'reject' }
 }
 
 /** Derives the secrets, each for its own purpose. */

@@ -5,6 +5,7 @@
 import type { CheckResult } from '../check/check.ts'
 import { planRetention, type Retention, type SessionEnding } from '../config/retention.ts'
 import { createPurgeLog } from '../event/purge-log.ts'
+import type { Effects } from '../http/effects.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
 import type { VerifierCollections } from './collections.ts'
@@ -18,7 +19,6 @@ import {
   verificationStatus,
 } from './session.ts'
 import type { CredentialReport } from './verification.ts'
-import type { VerifierEffects } from './verifier.ts'
 
 /** How long an erasure or deletion is postponed while a callback is pending. */
 const CALLBACK_WAIT_MS = 60_000
@@ -32,7 +32,7 @@ const EVENTS_WAIT_MS = 24 * 60 * 60_000
  */
 export type HasPendingCallback = (sessionId: string) => Promise<boolean>
 
-interface SweepOptions extends Pick<VerifierEffects, 'random'> {
+interface SweepOptions extends Pick<Effects<never>, 'random'> {
   readonly retention: Retention
   readonly now: Date
   readonly hasPendingCallback: HasPendingCallback
@@ -51,7 +51,7 @@ const ENDING: SessionEnding<VerificationSession> = {
  */
 export async function sweepVerificationSessions(
   { retention }: VerifierConfig,
-  { store, now, random, log }: VerifierEffects,
+  { store, now, random, log }: Effects<VerifierCollections>,
   hasPendingCallback: HasPendingCallback,
 ): Promise<void> {
   const options = { retention, now: now(), random, hasPendingCallback }

@@ -16,9 +16,9 @@ import type { VerifierEffects } from './verifier.ts'
 /** The collections whose rows are deleted when they are due. */
 const PURGED_COLLECTIONS = ['idempotent_answer', 'verification_progress'] as const
 
-/** Creates the tasks: ending sessions, purging expired rows, processing events, and fetching trust lists. */
+/** Creates the tasks: ending sessions, purging expired rows, processing events, and fetching lists of other servers. */
 export function createVerifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
-  const { store, now, getCurrentConfig = () => config } = effects
+  const { store, now, statusLists, getCurrentConfig = () => config } = effects
   const readProgress = async (id: string) => (await store.get('verification_progress', id))?.value ?? {}
   const checkDescriptions = createStoredDescriptions(effects)
   const statusContext = { store, now, checkDescriptions, progress: { read: readProgress } }
@@ -41,6 +41,7 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
     { name: 'sessions', everyMs: 1000, endsByClock: true, run: sweepSessions },
     { name: 'purge', everyMs: 60_000, endsByClock: true, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
+    { name: 'status-lists', everyMs: 1000, run: statusLists.refreshList },
     ...(config.trustLists.length === 0
       ? []
       : [createTrustListTask(getCurrentConfig, { ...effects, store: partOf(store) })]),

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { cacheById, cacheDerived, createLru } from '../async/cache.ts'
-import { createStatusListLoader } from '../check/status/status-list-loader.ts'
+import type { StatusLists } from '../check/status/status-list-loader.ts'
 import { refuseWhileLost } from '../config/lost-token.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -23,6 +23,8 @@ import { createVerificationProgress } from './verification-progress.ts'
 import { verifierWebhooks } from './webhooks.ts'
 
 export interface VerifierEffects extends Effects<VerifierCollections> {
+  /** The status lists of issuers, which the server and a task share. */
+  readonly statusLists: StatusLists
   /**
    * Returns the current configuration, with certificates and trust anchors that were read again. Without this function,
    * the initial configuration is always used.
@@ -72,7 +74,7 @@ function createContext(config: VerifierConfig, effects: VerifierEffects): Verifi
     checkDescriptions: createStoredDescriptions(effects),
     progress: createVerificationProgress(effects, config.retention),
     status: {
-      loadList: createStatusListLoader(effects, config.status.allowPrivateAddresses),
+      loadList: effects.statusLists.loadList,
       onUnreachable: config.status.onUnreachable,
     },
   }

@@ -391,3 +391,80 @@ describe('who is asked, and how often', () => {
     expect(statusOutcome((await response.json()) as VerificationReport)).toMatch(/^failed: revoked/)
   })
 })
+
+describe('a list that was named is fetched again without a presentation', () => {
+  async function startOwnWorld(): Promise<World> {
+    const ownWorld = await startWorld({ outbound: network.outbound })
+    onTestFinished(() => ownWorld.services.close())
+    return ownWorld
+  }
+
+  async function passTime({ services }: World, seconds: number): Promise<void> {
+    services.clock.now = new Date(services.clock.now.getTime() + seconds * 1000)
+    await services.runTasks()
+  }
+
+  /** Names a list, which is then fetched again with one change and a revocation. Returns the outcome after that. */
+  async function fetchAgain(ownWorld: World, change: (parts: ListParts) => unknown): Promise<string> {
+    const uri = newListUri()
+    const parts = tokenParts(ownWorld, uri, entries(IDX, 0))
+    network.at.set(uri, await signList(parts))
+    expect(await statusOfCredential(ownWorld, tokenAt(uri))).toMatch(/^passed/)
+    Object.assign(parts.payload, { status_list: tokenParts(ownWorld, uri, entries(IDX, 1)).payload.status_list })
+    await change(parts)
+    network.at.set(uri, await signList(parts))
+    await passTime(ownWorld, 0.96 * 3600)
+    return statusOfCredential(ownWorld, tokenAt(uri))
+  }
+
+  it('within the same limits, and what it says counts from then on', async () => {
+    const ownWorld = await startOwnWorld()
+    expect(await fetchAgain(ownWorld, () => undefined)).toMatch(/^failed: revoked .* and kept since$/)
+    expect(network.requests).toHaveLength(2)
+    expect(network.requests[1]).toEqual(network.requests[0])
+  })
+
+  it.each<[string, (parts: ListParts) => unknown, string]>([
+    [
+      'is by another key of the same issuer',
+      async (parts) => void Object.assign(parts, { key: await makeKey() }),
+      'its signature is not by the key of the last one',
+    ],
+    [
+      'has no certificates any more',
+      ({ header }) => Reflect.deleteProperty(header, 'x5c'),
+      'its certificates, its issuer',
+    ],
+    ['has ended', ({ payload }) => void Object.assign(payload, { exp: 1 }), 'it expired on 1970-01-01T00:00:01.000Z'],
+    ['is another list', ({ payload }) => void Object.assign(payload, { sub: newListUri() }), 'its sub is not'],
+  ])('but takes no place where it %s', async (_, change, why) => {
+    const ownWorld = await startOwnWorld()
+    expect(await fetchAgain(ownWorld, change)).toMatch(/^passed: .* and kept since$/)
+    expect(network.requests).toHaveLength(2)
+    expect(ownWorld.services.logLines.join('')).toContain(why)
+  })
+
+  it('but takes no place where it has another purpose', async () => {
+    const ownWorld = await startOwnWorld()
+    const uri = newListUri()
+    const parts = bitstringParts(ownWorld, uri, bitstring(IDX, false))
+    network.at.set(uri, await signList(parts))
+    const credentialStatus = bitstringEntryAt(uri)
+    expect(await statusOfCredential(ownWorld, { credentialStatus })).toMatch(/^passed/)
+    Object.assign(parts.payload.credentialSubject as JsonObject, { statusPurpose: 'suspension' })
+    network.at.set(uri, await signList(parts))
+    await passTime(ownWorld, 0.96 * 300)
+    expect(network.requests).toHaveLength(2)
+    expect(await statusOfCredential(ownWorld, { credentialStatus })).toMatch(/^passed: .* and kept since$/)
+  })
+
+  it('but never where it was not by a key that may sign it', async () => {
+    const ownWorld = await startOwnWorld()
+    const uri = newListUri()
+    const parts = tokenParts(ownWorld, uri, entries(IDX, 0))
+    network.at.set(uri, await signList({ ...parts, key: await makeKey() }))
+    expect(await statusOfCredential(ownWorld, tokenAt(uri))).toMatch(/^failed: .* signature/)
+    for (let hour = 0; hour < 3; hour += 1) await passTime(ownWorld, 3500)
+    expect(network.requests).toHaveLength(1)
+  })
+})

@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createStatusLists } from '../../src/check/status/status-list-loader.ts'
 import type { App } from '../../src/http/app-type.ts'
 import type { IssuerStore } from '../../src/issuer/collections.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
@@ -214,6 +215,7 @@ describe('when the database fails', () => {
       {
         ...effects,
         store: store as VerifierStore,
+        statusLists: createStatusLists(effects, true),
       },
     )
 

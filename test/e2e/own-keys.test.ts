@@ -6,6 +6,7 @@ import { createPublicKey, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { indexCheckpointKeys, readCheckpoint } from '../../src/audit/checkpoint.ts'
+import { createStatusLists } from '../../src/check/status/status-list-loader.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { readPemCertificates } from '../../src/keys/certificate.ts'
 import { MAX_KEYS } from '../../src/keys/key-ring.ts'
@@ -158,8 +159,11 @@ describe('keys of their own', () => {
       )
       if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
       const { verifierStore: store, clock } = services
-      const effects = { retryOnConflict, now: () => clock.now, random: randomBytes, log: pino({ level: 'silent' }) }
-      const verifier = await createVerifier(read.config, { ...effects, store, outbound: outboundBy(services.fetch) })
+      const outbound = outboundBy(services.fetch)
+      const log = pino({ level: 'silent' })
+      const effects = { retryOnConflict, now: () => clock.now, random: randomBytes, log, outbound }
+      const statusLists = createStatusLists(effects, true)
+      const verifier = await createVerifier(read.config, { ...effects, store, statusLists })
       return { ...services, verifier, fetch: fetchFrom(new Map([[VERIFIER_URL, verifier]])) }
     }
     const url = `${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`

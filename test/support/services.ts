@@ -5,6 +5,7 @@
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
+import { createStatusLists } from '../../src/check/status/status-list-loader.ts'
 import type { Files } from '../../src/config/files.ts'
 import type { App } from '../../src/http/app-type.ts'
 import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
@@ -115,7 +116,8 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const verifierConfig = configOf(
     readVerifierConfig(settings('verifier', VERIFIER_URL, options.verifier), filesOf(files), clock.now),
   )
-  const verifierEffects = { ...effects, store: verifierStore }
+  const statusLists = createStatusLists(effects, verifierConfig.status.allowPrivateAddresses)
+  const verifierEffects = { ...effects, store: verifierStore, statusLists }
   const verifier = await createVerifier(verifierConfig, verifierEffects)
   apps.set(VERIFIER_URL, verifier)
   const tasks = [

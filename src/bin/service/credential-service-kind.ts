@@ -140,7 +140,7 @@ async function buildServer<Name extends CredentialServiceName>(
   store: StoreOf<Name>,
   { log, telemetry }: Observability,
 ): Promise<BuiltService<ConfigOf<Name>>> {
-  const { createServer, createTasks } = credentialServices[name]
+  const { createService } = credentialServices[name]
   let current = config
   const getCurrentConfig = () => current
   const tokenKeys = watchTokenKeys({ keys: config.keys, tokens: pkcs11Tokens, log, now })
@@ -158,15 +158,15 @@ async function buildServer<Name extends CredentialServiceName>(
     ...(telemetry && createTracedEffects(telemetry, measuredStore, config.database)),
     ...(metrics && { inSpan: metrics.steps.timeSteps(telemetry?.inSpan) }),
   }
+  const { app, tasks } = await createService(config, {
+    ...effects,
+    getCurrentConfig,
+    recordSignedList: metrics?.recordSignedList,
+  })
   return {
-    app: await createServer(config, { ...effects, getCurrentConfig, recordSignedList: metrics?.recordSignedList }),
+    app,
     ...(metrics && { metrics: metrics.registry }),
-    tasks: [
-      ...createTasks(config, { ...effects, getCurrentConfig }),
-      createConflictTask(log),
-      createCertificateTask(getCurrentConfig, log, now),
-      ...tokenKeys.tasks,
-    ],
+    tasks: [...tasks, createConflictTask(log), createCertificateTask(getCurrentConfig, log, now), ...tokenKeys.tasks],
     renew: (next) => {
       current = next
     },

@@ -3,6 +3,7 @@
  * `kind-loaders.ts` has all service kinds, including the engine.
  */
 import type { Task } from '../../async/task.ts'
+import { createStatusLists } from '../../check/status/status-list-loader.ts'
 import type { CommonConfig, checkSettings, ReadResult, ServiceDefaults } from '../../config/common.ts'
 import type { Files } from '../../config/files.ts'
 import type { App } from '../../http/app-type.ts'
@@ -64,11 +65,6 @@ interface CredentialService<Config extends CommonConfig, C> {
   readonly migrations: readonly Migration[]
   /** The collections that are encrypted if there are keys. */
   readonly encryptedCollections: readonly (keyof C & string)[]
-  /** Creates the background tasks. */
-  readonly createTasks: (
-    config: Config,
-    effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens; readonly getCurrentConfig: () => Config },
-  ) => readonly Task[]
   /** Returns the states of the newest sessions, for metrics. */
   readonly listNewestStates: (store: Store<C>, now: () => Date, limit: number) => Promise<readonly string[]>
   /** Returns when each trust list ends, by its URL, for metrics; undefined for a list that was never fetched. */
@@ -78,15 +74,15 @@ interface CredentialService<Config extends CommonConfig, C> {
     effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
     restoredAt: Date,
   ) => Promise<number>
-  /** Creates the server, which does not listen yet. Its code is loaded with the first call. */
-  readonly createServer: (
+  /** Creates the server, which does not listen yet, and its tasks. The first call loads the code of the server. */
+  readonly createService: (
     config: Config,
     effects: Effects<C> & {
       readonly pkcs11Tokens: Pkcs11Tokens
       readonly getCurrentConfig: () => Config
       readonly recordSignedList: RecordSignedList | undefined
     },
-  ) => Promise<App>
+  ) => Promise<{ readonly app: App; readonly tasks: readonly Task[] }>
 }
 
 export const credentialServices: {
@@ -100,14 +96,16 @@ export const credentialServices: {
     exampleName: 'Example Issuer',
     migrations: issuerMigrations,
     encryptedCollections: issuerEncryptedCollections,
-    createTasks: createIssuerTasks,
     listNewestStates: async (store, now, limit) =>
       separateUnreadable(await store.listNewest('issuance_session', limit)).rows.map(({ value }) =>
         issuanceStatus(value, now()),
       ),
     readTrustListEnds: () => Promise.resolve(new Map()),
     voidOpen: voidIssuanceSessions,
-    createServer: async (config, effects) => (await import('../../issuer/issuer.ts')).createIssuer(config, effects),
+    createService: async (config, effects) => {
+      const { createIssuer } = await import('../../issuer/issuer.ts')
+      return { app: await createIssuer(config, effects), tasks: createIssuerTasks(config, effects) }
+    },
   },
   verifier: {
     settings: VerifierSettings,
@@ -117,15 +115,18 @@ export const credentialServices: {
     exampleName: 'Example Verifier',
     migrations: verifierMigrations,
     encryptedCollections: verifierEncryptedCollections,
-    createTasks: createVerifierTasks,
     listNewestStates: async (store, now, limit) =>
       separateUnreadable(await store.listNewest('verification_session', limit)).rows.map(({ value }) =>
         verificationStatus(value, now()),
       ),
     readTrustListEnds: ({ trustLists }, store) => readListEnds(trustLists, partOf(store)),
     voidOpen: voidVerificationSessions,
-    createServer: async (config, effects) =>
-      (await import('../../verifier/verifier.ts')).createVerifier(config, effects),
+    createService: async (config, effects) => {
+      const { createVerifier } = await import('../../verifier/verifier.ts')
+      const statusLists = createStatusLists(effects, config.status.allowPrivateAddresses)
+      const sharing = { ...effects, statusLists }
+      return { app: await createVerifier(config, sharing), tasks: createVerifierTasks(config, sharing) }
+    },
   },
 }
 

@@ -1,8 +1,10 @@
 /**
  * Loads status lists from other servers, and caches each for its ttl. Concurrent requests for a list share one
- * response. Token Status List, Status List Caching; Bitstring Status List 1.0, ttl.
+ * response. Lists that credentials name are fetched again before that time is over, so that the servers do not learn
+ * when credentials are shown. Token Status List, Status List Caching; Bitstring Status List 1.0, ttl; EUDI VCR_15.
  */
-import { createLru } from '../../async/cache.ts'
+import { drawFraction } from '../../async/back-off.ts'
+import { createLru, type Lru } from '../../async/cache.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
 import { earliestEnd } from '../../credential/evidence.ts'
 import type { Effects } from '../../http/effects.ts'
@@ -14,16 +16,30 @@ import {
   type ListType,
   requestList,
 } from './status-list-request.ts'
+import type { FetchedStatusList } from './status-list-token.ts'
+
+/** Returns why a list cannot take the place of the last one, which was verified; undefined if it can. */
+export type FindSuccessorProblem = (next: FetchedStatusList, last: FetchedStatusList, now: Date) => string | undefined
 
 /**
  * A list, or why it could not be loaded. The caller calls `markVerified` after it has verified signature, times and
- * issuer; until then the list is cached for a few seconds only.
+ * issuer; until then the list is cached for a few seconds only, and not fetched again by itself.
  */
 export type FetchResult =
-  | (FetchedAnswer & { readonly isCached: boolean; readonly markVerified: () => void })
+  | (FetchedAnswer & {
+      readonly isCached: boolean
+      readonly markVerified: (findSuccessorProblem: FindSuccessorProblem) => void
+    })
   | FetchFailure
 
 export type LoadStatusList = (reference: ListReference, listType: ListType) => Promise<FetchResult>
+
+/** The status lists of other servers. */
+export interface StatusLists {
+  readonly loadList: LoadStatusList
+  /** Fetches one list again, if one is due. */
+  readonly refreshList: () => Promise<void>
+}
 
 /** How status lists are loaded, and what happens if a list cannot be loaded. */
 export interface StatusPolicy {
@@ -31,11 +47,21 @@ export interface StatusPolicy {
   readonly onUnreachable: 'reject' | 'accept'
 }
 
-interface CachedResult {
+interface CachedResult extends ListRequest {
   readonly result: FetchedAnswer | FetchFailure
   /** The time of the request. A result from the future, after the clock was set back, is not used. */
   readonly at: number
   until: number
+  /** When the list is fetched again; undefined if it is not. */
+  refresh?: Refresh | undefined
+}
+
+interface Refresh {
+  readonly list: FetchedStatusList
+  /** The time when a credential last named the list. */
+  namedAt: number
+  dueAt: number
+  readonly findSuccessorProblem: FindSuccessorProblem
 }
 
 /** The ttl of a list that does not have one. */
@@ -43,6 +69,17 @@ const USUAL_TTL_MS = 300_000
 const MAX_TTL_MS = 12 * 3_600_000
 /** The minimum time between two requests for a list, and the cache time of a list that is not verified yet. */
 const MIN_TTL_MS = 5000
+/** How long a list is fetched again by itself after a credential named it. */
+const NAMED_MS = 24 * 3_600_000
+/** The number of lists that are fetched again by themselves: those that were named last. */
+const MAX_REFRESHED = 100
+/** The minimum ttl of a list that is fetched again by itself. */
+const MIN_REFRESHED_TTL_MS = 60_000
+/** The minimum time between two requests that fetch a list again by themselves. */
+const MIN_REFRESH_PAUSE_MS = 30_000
+/** The part of the remaining time of a list after which it is fetched again, and how much larger chance makes it. */
+const REFRESH_AFTER = 0.8
+const REFRESH_JITTER = 0.15
 const MAX_CACHED_BYTES = 64 * 1024 * 1024
 /** The minimum size of a cache entry, which limits the cache to about a thousand entries. */
 const MIN_ENTRY_BYTES = MAX_CACHED_BYTES / 1024
@@ -53,47 +90,114 @@ const AFTER_UNREACHABLE = `it was not fetched, because ${MAX_UNREACHABLE} status
 const MAX_WAIT_MS = 15_000
 const AFTER_WAIT = `it was not fetched, because the other status lists of this response took ${MAX_WAIT_MS / 1000} seconds`
 
-/**
- * Creates the function that loads and caches status lists. `allowPrivateAddresses` allows lists in private networks.
- */
-export function createStatusListLoader(
-  effects: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
-  allowPrivateAddresses: boolean,
-): LoadStatusList {
+type ListEffects = Pick<Effects<never>, 'outbound' | 'now' | 'random' | 'log'>
+
+/** Creates the lists, none of which is loaded yet. `allowPrivateAddresses` allows lists in private networks. */
+export function createStatusLists(effects: ListEffects, allowPrivateAddresses: boolean): StatusLists {
   const { now, log } = effects
   const cache = createLru<string, CachedResult>(MAX_CACHED_BYTES, ({ result }) => bytesOf(result))
   const fetchList = singleFlightByKey(
     ({ reference }) => keyOf(reference),
     async (request: ListRequest) => {
       const result = await requestList(request, effects, allowPrivateAddresses)
-      const why = 'list' in result ? undefined : 'problem' in result ? result.problem : result.unreachable
-      if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
+      if (!('list' in result)) {
+        const why = failureText(result)
+        log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
+      }
       const at = now().getTime()
-      const entry: CachedResult = { result, at, until: at + MIN_TTL_MS }
+      const entry: CachedResult = { ...request, result, at, until: at + MIN_TTL_MS }
       cache.set(keyOf(request.reference), entry)
       return entry
     },
   )
-  return async (reference, listType) => {
-    const cachedResult = cache.get(keyOf(reference))
-    const at = now().getTime()
-    if (cachedResult !== undefined && at >= cachedResult.at && at < cachedResult.until)
-      return fetchResultOf(cachedResult, true)
-    return fetchResultOf(await fetchList({ reference, listType }), false)
+  return {
+    loadList: async ({ kind, uri }, listType) => {
+      // The rest of the reference is about one credential, and is not cached.
+      const reference = { kind, uri }
+      const cachedResult = cache.get(keyOf(reference))
+      const at = now().getTime()
+      if (cachedResult !== undefined && at >= cachedResult.at && at < cachedResult.until)
+        return fetchResultOf(cachedResult, true, effects)
+      return fetchResultOf(await fetchList({ reference, listType }), false, effects)
+    },
+    refreshList: () => refreshDueList(cache, effects, allowPrivateAddresses),
   }
+}
+
+/**
+ * Fetches the list again that is due, if any. What is fetched takes the place of the cached list; if it cannot, the
+ * cached list is used until its end, and then no longer fetched again.
+ */
+async function refreshDueList(
+  cache: Lru<string, CachedResult>,
+  effects: ListEffects,
+  allowPrivateAddresses: boolean,
+): Promise<void> {
+  const { now, log } = effects
+  const due = findDueRefresh(cache.values(), now().getTime())
+  if (due === undefined) return
+  const { entry, refresh } = due
+  // A request that throws is repeated like one that fails.
+  refresh.dueAt = drawRefreshTime(entry.until, effects)
+  const result = await requestList(entry, effects, allowPrivateAddresses)
+  const at = now()
+  const why = 'list' in result ? refresh.findSuccessorProblem(result.list, refresh.list, at) : failureText(result)
+  if ('list' in result && why === undefined) {
+    const until = endOf(result)
+    const nextRefresh = { ...refresh, list: result.list, dueAt: drawRefreshTime(until, effects) }
+    cache.set(keyOf(entry.reference), { ...entry, result, at: at.getTime(), until, refresh: nextRefresh })
+    return
+  }
+  const text = 'a status list was not fetched again; the last one is used until its end'
+  log.warn({ event: 'status_list_not_usable', why }, text)
+  if (at.getTime() >= entry.until) entry.refresh = undefined
 }
 
 function keyOf({ kind, uri }: ListReference): string {
   return `${kind} ${uri}`
 }
 
-function fetchResultOf(entry: CachedResult, isCached: boolean): FetchResult {
+function failureText(failure: FetchFailure): string {
+  return 'problem' in failure ? failure.problem : failure.unreachable
+}
+
+function fetchResultOf(
+  entry: CachedResult,
+  isCached: boolean,
+  effects: Pick<Effects<never>, 'now' | 'random'>,
+): FetchResult {
   const { result } = entry
   if (!('list' in result)) return result
-  const markVerified = (): void => {
-    entry.until = result.fetchedAt.getTime() + lifeOf(result)
+  const markVerified = (findSuccessorProblem: FindSuccessorProblem): void => {
+    entry.until = endOf(result)
+    const { list } = result
+    const namedAt = effects.now().getTime()
+    if (entry.refresh !== undefined) entry.refresh.namedAt = namedAt
+    else if (ttlOf(list) >= MIN_REFRESHED_TTL_MS)
+      entry.refresh = { list, namedAt, dueAt: drawRefreshTime(entry.until, effects), findSuccessorProblem }
   }
   return { ...result, isCached, markVerified }
+}
+
+/** Returns the list that has been due for the longest time, of those that are fetched again; undefined if none is. */
+function findDueRefresh(
+  entries: readonly CachedResult[],
+  at: number,
+): { readonly entry: CachedResult; readonly refresh: Refresh } | undefined {
+  return entries
+    .flatMap((entry) => (entry.refresh === undefined ? [] : [{ entry, refresh: entry.refresh }]))
+    .filter(({ refresh }) => at - refresh.namedAt < NAMED_MS)
+    .sort((one, other) => other.refresh.namedAt - one.refresh.namedAt)
+    .slice(0, MAX_REFRESHED)
+    .sort((one, other) => one.refresh.dueAt - other.refresh.dueAt)
+    .find(({ refresh }) => at >= refresh.dueAt)
+}
+
+/** Draws the time when a list that is used until `until` is fetched again; processes that began together differ. */
+function drawRefreshTime(until: number, { now, random }: Pick<Effects<never>, 'now' | 'random'>): number {
+  const at = now().getTime()
+  const part = REFRESH_AFTER + REFRESH_JITTER * drawFraction(random)
+  return at + Math.max(MIN_REFRESH_PAUSE_MS, part * (until - at))
 }
 
 /**
@@ -119,11 +223,14 @@ export function createPolicyForResponse({ loadList, onUnreachable }: StatusPolic
   }
 }
 
-/** Returns how long a verified list is cached, in milliseconds. */
-function lifeOf({ list: { ttlSeconds, validity }, fetchedAt }: FetchedAnswer): number {
-  const ttl = Math.min(ttlSeconds === undefined ? USUAL_TTL_MS : ttlSeconds * 1000, MAX_TTL_MS)
-  const leftMs = (earliestEnd(validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()
-  return Math.max(MIN_TTL_MS, Math.min(ttl, leftMs))
+/** Returns until when a verified list is cached. */
+function endOf({ list, fetchedAt }: FetchedAnswer): number {
+  const leftMs = (earliestEnd(list.validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()
+  return fetchedAt.getTime() + Math.max(MIN_TTL_MS, Math.min(ttlOf(list), leftMs))
+}
+
+function ttlOf({ ttlSeconds }: FetchedStatusList): number {
+  return Math.min(ttlSeconds === undefined ? USUAL_TTL_MS : ttlSeconds * 1000, MAX_TTL_MS)
 }
 
 /** Estimates the memory size of a cached list. */

@@ -3,6 +3,7 @@
  * provider under the same trust anchor must have signed. Token Status List, Status Types, Validation Rules and Extended
  * Key Usage Extension; Bitstring Status List 1.0.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { type Problem, readOrProblem, readPart } from '../../codec/malformed.ts'
 import type { StatusPurpose } from '../../codec/status-list.ts'
 import { untrustedText } from '../../codec/untrusted-text.ts'
@@ -13,7 +14,7 @@ import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { anchorAsSigner, findTrustPath, MAX_CHAIN, type TrustPath } from '../../keys/trust-path.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
-import type { StatusPolicy } from './status-list-loader.ts'
+import type { FindSuccessorProblem, StatusPolicy } from './status-list-loader.ts'
 import type { ListType } from './status-list-request.ts'
 import type { FetchedStatusList } from './status-list-token.ts'
 import { readStatusReferences, type StatusReference } from './status-reference.ts'
@@ -84,7 +85,7 @@ async function judgeReference(
     timeProblem(list, context) ??
     contentProblem(list, reference, evidence)
   if (problem !== undefined) return fail(`the ${at} cannot be used: ${problem}`)
-  result.markVerified()
+  result.markVerified(makeSuccessorCheck(signerChain, context))
   const value = list.findStatus(reference.entry)
   if (value === undefined) return fail(`the ${at} cannot be used: it has no entry of that index`)
   const when = `by the ${at}, fetched at ${fetchedAt.toISOString()}${isCached ? ' and kept since' : ''}`
@@ -93,7 +94,7 @@ async function judgeReference(
 
 function timeProblem(
   { validity }: FetchedStatusList,
-  { now, clockSkewSeconds }: StatusCheckContext,
+  { now, clockSkewSeconds }: Pick<StatusCheckContext, 'now' | 'clockSkewSeconds'>,
 ): string | undefined {
   const problem = findTimeProblem(validity, now, clockSkewSeconds)
   if (problem === undefined) return undefined
@@ -102,6 +103,27 @@ function timeProblem(
   return isEarly
     ? `it is from the future (${member}); compare the clocks of both machines`
     : `it expired on ${at.toISOString()}`
+}
+
+/**
+ * Makes the function that tests whether a list may be cached in place of a verified one, until a credential names it
+ * and it is verified in full. The function keeps nothing of the credential.
+ */
+function makeSuccessorCheck(
+  [signer]: readonly Certificate[],
+  { clockSkewSeconds }: StatusCheckContext,
+): FindSuccessorProblem {
+  const key = signer?.publicKey
+  return (next, last, now) => {
+    if (!isDeepStrictEqual(lastingPartsOf(next), lastingPartsOf(last)))
+      return 'its certificates, its issuer or its statusPurpose are not those of the last one'
+    if (key === undefined || !next.isSignedBy(key)) return 'its signature is not by the key of the last one'
+    return timeProblem(next, { now, clockSkewSeconds })
+  }
+}
+
+function lastingPartsOf({ chain, identifiers, purposes }: FetchedStatusList): readonly unknown[] {
+  return [chain, identifiers, purposes]
 }
 
 function contentProblem(
