@@ -3,7 +3,6 @@
  * Requests and Responses.
  */
 import { isObject, type JsonObject, memberOf } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
 import {
   decryptJwe,
   encryptJwe,
@@ -13,9 +12,9 @@ import {
   type JweRecipient,
   publishedKey,
 } from '../keys/jwe.ts'
-import { makePrivateJwk, type PrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
+import { makePrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import type { WalletContext } from './context.ts'
-import { refuseWith } from './error.ts'
+import { refuseMalformedWith, refuseWith } from './error.ts'
 import { type ExchangeRequest, exchangeJson, exchangeText } from './exchange.ts'
 import { chooseEncryption } from './response-encryption.ts'
 
@@ -81,16 +80,10 @@ async function exchangeEncrypted(
   const responseKey = { jwk: publishedKey(publicPartOf(privateJwk), KID), enc: response }
   const body = await encryptJwe(JSON.stringify({ ...members, credential_response_encryption: responseKey }), request)
   const text = await exchangeText(wallet, { ...exchange, headers, body, type: JWT_TYPE })
-  return decryptAnswer(text, privateJwk, response, `the encrypted answer of ${exchange.url} cannot be read`)
-}
-
-async function decryptAnswer(text: string, key: PrivateJwk, enc: JweEncryption, problem: string): Promise<JsonObject> {
-  try {
-    return await decryptJwe(text, { keys: [{ key, kid: KID }], encs: [enc], maxBytes: MAX_ANSWER_BYTES })
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return refuseWith('invalid_response', `${problem}: ${error.message}`, error)
-  }
+  const decryption = { keys: [{ key: privateJwk, kid: KID }], encs: [response], maxBytes: MAX_ANSWER_BYTES }
+  return decryptJwe(text, decryption).catch((error: unknown) =>
+    refuseMalformedWith('invalid_response', `the encrypted answer of ${exchange.url} cannot be read`, error),
+  )
 }
 
 /** Returns the first supported key for requests. */

@@ -1,7 +1,7 @@
 /** The error of the wallet: a code for programs, and a sentence that tells a person what is wrong and what to do. */
 
 import { removeControlCharacters } from '../codec/control-characters.ts'
-import { readOrElse } from '../codec/malformed.ts'
+import { MalformedError } from '../codec/malformed.ts'
 
 export type WalletErrorCode =
   /** The link itself cannot be used. */
@@ -64,5 +64,15 @@ export function refuseWith(code: WalletErrorCode, message: string, cause?: unkno
  * names the input.
  */
 export function readOrRefuseWith<T>(code: WalletErrorCode, what: string, read: () => T): T {
-  return readOrElse(read, (error) => refuseWith(code, `${what}: ${error.message}`, error))
+  try {
+    return read()
+  } catch (error) {
+    return refuseMalformedWith(code, what, error)
+  }
+}
+
+/** Throws a {@link WalletError} with `code` if `error` is a MalformedError, and otherwise rethrows it. */
+export function refuseMalformedWith(code: WalletErrorCode, what: string, error: unknown): never {
+  if (!(error instanceof MalformedError)) throw error
+  return refuseWith(code, `${what}: ${error.message}`, error)
 }

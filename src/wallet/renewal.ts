@@ -2,13 +2,13 @@
  * Requests credentials again without the person: new copies of a credential, and deferred credentials. RFC 6749 section
  * 6; OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
-import { MalformedError, type Problem } from '../codec/malformed.ts'
+import type { Problem } from '../codec/malformed.ts'
 import { REFRESH_GRANT } from '../protocol/grant-types.ts'
 import { fetchTokenServer, requestToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { readTransactionId, requestDeferredCredential } from './deferred-credential.ts'
 import { dpopKeyOf } from './dpop.ts'
-import { refuseWith, WalletError } from './error.ts'
+import { refuseMalformedWith, refuseWith, WalletError } from './error.ts'
 import { type CredentialAccess, checkAndStoreCredential, obtainCredential } from './issuance.ts'
 import { fetchIssuerMetadata, readOfferedCredential } from './issuer-metadata.ts'
 import {
@@ -186,10 +186,9 @@ async function openKeys(wallet: WalletContext, { keys }: PendingCredential): Pro
 }
 
 function openKey({ store }: WalletContext, keyRecord: HolderKey['keyRecord']): Promise<HolderKey['signer']> {
-  return store.keys.open(keyRecord).catch((error: unknown) => {
-    if (!(error instanceof MalformedError)) throw error
-    return refuseWith('unreadable_credential', `a kept authorization is damaged: ${error.message}`, error)
-  })
+  return store.keys
+    .open(keyRecord)
+    .catch((error: unknown) => refuseMalformedWith('unreadable_credential', 'a kept authorization is damaged', error))
 }
 
 /** Returns the result, or the message of a WalletError as a problem. */

@@ -9,7 +9,7 @@ import { type Certificate, parseCertificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isClaimPath } from '../protocol/claim-path.ts'
 import type { HolderKey, HolderKeys, WalletContext, WalletStore } from './context.ts'
-import { refuseWith } from './error.ts'
+import { refuseMalformedWith, refuseWith } from './error.ts'
 import type { ClaimName } from './issuer-metadata.ts'
 
 export interface StoredCredential {
@@ -141,14 +141,9 @@ export async function requireCredential(store: WalletStore, prefix: string): Pro
   if (others.length > 0)
     refuseWith('not_found', `${others.length + 1} credentials begin with ${prefix}; give more of the id`)
   const text = await store.read(id)
-  return readStoredCredential(id, text, store.keys).catch((error: unknown) => {
-    if (!(error instanceof MalformedError)) throw error
-    return refuseWith(
-      'unreadable_credential',
-      `credential ${id} is damaged and was left as it is: ${error.message}`,
-      error,
-    )
-  })
+  return readStoredCredential(id, text, store.keys).catch((error: unknown) =>
+    refuseMalformedWith('unreadable_credential', `credential ${id} is damaged and was left as it is`, error),
+  )
 }
 
 async function readStoredCredential(id: string, text: string, keys: HolderKeys): Promise<StoredCredential> {

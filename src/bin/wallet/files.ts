@@ -3,11 +3,11 @@ import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
-import { MalformedError, malformed } from '../../codec/malformed.ts'
+import { malformed } from '../../codec/malformed.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import { importPrivateKey } from '../../keys/private-jwk.ts'
 import type { TextStore, WalletAttestation, WalletStore } from '../../wallet/context.ts'
-import { refuseWith } from '../../wallet/error.ts'
+import { readOrRefuseWith } from '../../wallet/error.ts'
 import { createJwkHolderKeys } from '../../wallet/holder-key.ts'
 import { random } from '../effects.ts'
 import { makeDirectory, PRIVATE } from '../files/directory.ts'
@@ -59,14 +59,10 @@ export function readAttestationText(home: string): Promise<string | undefined> {
 
 /** Reads the attestation of the wallet; undefined if there is none. */
 export async function readAttestationFile(home: string): Promise<StoredAttestation | undefined> {
-  const path = join(home, ATTESTATION_FILE)
   const text = await readAttestationText(home)
-  try {
-    return text === undefined ? undefined : readWalletAttestation(text)
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return refuseWith('unsupported', `${path} is not a wallet attestation with its key: ${error.message}`, error)
-  }
+  if (text === undefined) return undefined
+  const what = `${join(home, ATTESTATION_FILE)} is not a wallet attestation with its key`
+  return readOrRefuseWith('unsupported', what, () => readWalletAttestation(text))
 }
 
 /**

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { isObject, type JsonObject, memberOf, parseJsonObject, stringsIn } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
-import { MalformedError, readOrUndefined, readPart } from '../../codec/malformed.ts'
+import { readOrUndefined, readPart } from '../../codec/malformed.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
 import { createSigner, privateJwkOf, readPrivateKey } from '../../keys/file-signer.ts'
@@ -14,7 +14,7 @@ import { importPrivateKey } from '../../keys/private-jwk.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { KeyAttester } from '../../wallet/context.ts'
-import { refuseWith } from '../../wallet/error.ts'
+import { readOrRefuseWith, refuseWith } from '../../wallet/error.ts'
 import { makeHolderKey } from '../../wallet/holder-key.ts'
 import { now, random } from '../effects.ts'
 
@@ -94,16 +94,12 @@ function firstLevels(requirements: JsonObject): JsonObject {
 async function readProvider(directory: string): Promise<Signer> {
   const key = await readProviderFile(directory, PROVIDER_KEY)
   const certificate = await readProviderFile(directory, PROVIDER_CERTIFICATE)
-  try {
-    const signingKey = readPart(PROVIDER_KEY, () => readPrivateKey(key))
-    return createSigner(
-      signingKey,
+  return readOrRefuseWith('unsupported', `${directory} is not a provider of wallets for tests`, () =>
+    createSigner(
+      readPart(PROVIDER_KEY, () => readPrivateKey(key)),
       readPart(PROVIDER_CERTIFICATE, () => readPemCertificates(certificate)),
-    )
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return refuseWith('unsupported', `${directory} is not a provider of wallets for tests: ${error.message}`, error)
-  }
+    ),
+  )
 }
 
 function readProviderFile(directory: string, name: string): Promise<string> {
