@@ -5,7 +5,6 @@
  * redirect URI, unless it is trusted. RFC 6749 section 3.1, RFC 9700 section 4.11.
  */
 import { toBase64url } from '../../codec/base64url.ts'
-import type { MakePage } from '../../http/browser-page.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters, responseAddress } from '../../protocol/redirect-uri.ts'
 import { makeDerivedCode } from '../access/derived-code.ts'
@@ -21,6 +20,7 @@ import {
 } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../issuer-addresses.ts'
+import type { BrowserStep } from './browser.ts'
 import { returnUrl } from './interaction.ts'
 import { type IdentifiedRequest, makeRequestId, readPushedRequest } from './pushed-request.ts'
 import {
@@ -32,8 +32,8 @@ import {
 } from './request-parameters.ts'
 import { walletPage } from './sign-in-page.ts'
 
-/** Where the browser is redirected to, or the page that the person sees before. */
-export type BrowserAnswer = ({ readonly address: string } | { readonly page: MakePage }) & {
+/** The next step of the browser; a page is one that the person sees before the redirect. */
+export type BrowserAnswer = BrowserStep & {
   /** Whether the browser returns to this service later, and so needs a cookie. */
   readonly comesBack: boolean
 }

@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toBase64url } from '../../codec/base64url.ts'
+import { type MakePage, setBrowserPage } from '../../http/browser-page.ts'
 import { cookieValues } from '../../http/cookies.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
@@ -41,6 +42,14 @@ export function setBrowserCookie(context: Pick<IssuerContext, 'config'>, reply: 
 /** Redirects the browser without a `Referer`, so that the next server does not get the parameters of this URL. */
 export function redirectBrowser(reply: FastifyReply, address: string): FastifyReply {
   return reply.code(303).header('location', address).header('referrer-policy', 'no-referrer').send()
+}
+
+/** The next step of a browser: it is redirected, or it shows a page. */
+export type BrowserStep = { readonly address: string } | { readonly page: MakePage }
+
+/** Sends a browser on to its next step. */
+export function sendBrowserStep(reply: FastifyReply, step: BrowserStep): FastifyReply {
+  return 'page' in step ? reply.send(setBrowserPage(reply, step.page)) : redirectBrowser(reply, step.address)
 }
 
 function cookieName(context: Pick<IssuerContext, 'config'>): string {

@@ -5,7 +5,6 @@
  */
 import type { JsonObject } from '../../codec/json.ts'
 import type { DatasetMapping } from '../../config/claim-datasets.ts'
-import type { MakePage } from '../../http/browser-page.ts'
 import { ProtocolError, plainAscii, refuse } from '../../protocol/error.ts'
 import {
   type BroughtAnswer,
@@ -17,7 +16,7 @@ import {
 } from '../authorization-request.ts'
 import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
-import { refuseOtherBrowser } from './browser.ts'
+import { type BrowserStep, refuseOtherBrowser } from './browser.ts'
 import { completeInteraction, decideInteraction, requireOpenInteraction } from './interaction.ts'
 import type { IdentifiedRequest } from './pushed-request.ts'
 import { trustsRedirectUri } from './request-parameters.ts'
@@ -28,9 +27,6 @@ export interface SignInVisit {
   readonly id: string
   readonly cookie: string | undefined
 }
-
-/** Where the browser is redirected to, or the page for a person who gets no credential. */
-export type SignInEnd = { readonly address: string } | { readonly page: MakePage }
 
 /** The caller in the audit log, in place of the label of an API key. */
 const CALLER = 'sign-in'
@@ -82,7 +78,7 @@ export async function decideByClaims(
   context: IssuerContext,
   identifiedRequest: IdentifiedRequest,
   claims: JsonObject,
-): Promise<SignInEnd> {
+): Promise<BrowserStep> {
   const { id, request } = identifiedRequest
   const person = await findOfferedPerson(context, request)
   if (person !== undefined) return decideForPerson(context, identifiedRequest, isPerson(claims, person))
@@ -117,7 +113,7 @@ async function decideForPerson(
   context: IssuerContext,
   identifiedRequest: IdentifiedRequest,
   isOfferedPerson: boolean,
-): Promise<SignInEnd> {
+): Promise<BrowserStep> {
   if (!isOfferedPerson) return denyCredential(context, identifiedRequest, 'the offer is for another person')
   const { id } = identifiedRequest
   const { redirect_uri: address } = await completeInteraction(context, { id, body: { approved: true }, caller: CALLER })
@@ -135,7 +131,7 @@ async function denyCredential(
   context: IssuerContext,
   { id, request }: IdentifiedRequest,
   reason: string,
-): Promise<SignInEnd> {
+): Promise<BrowserStep> {
   const address = await denyInteraction(context, id, reason)
   return { page: noCredentialPage(request, address, reason) }
 }
@@ -148,7 +144,7 @@ export async function denyPerson(
   context: IssuerContext,
   { id, request }: IdentifiedRequest,
   reason: string,
-): Promise<SignInEnd> {
+): Promise<BrowserStep> {
   const address = await denyInteraction(context, id, reason)
   return trustsRedirectUri(context, request) ? { address } : { page: stoppedPage(request, address) }
 }
@@ -160,7 +156,7 @@ async function denyInteraction(context: IssuerContext, id: string, reason: strin
 }
 
 /** Denies the interaction because the person declined. Refuses like {@link requireRequestOfVisit}. */
-export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<SignInEnd> {
+export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<BrowserStep> {
   return denyPerson(context, await requireRequestOfVisit(context, visit), 'the person declined')
 }
 

@@ -12,15 +12,9 @@ import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
 import { INTERACTION_SECONDS, isSameBrowser, makeRequestUpdate } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
+import type { BrowserStep } from './browser.ts'
 import { requireOpenInteraction } from './interaction.ts'
-import {
-  admitAnswer,
-  decideByClaims,
-  denyPerson,
-  requireRequestOfVisit,
-  type SignInEnd,
-  type SignInVisit,
-} from './person-decision.ts'
+import { admitAnswer, decideByClaims, denyPerson, requireRequestOfVisit, type SignInVisit } from './person-decision.ts'
 
 /** The path to which the wallet sends the browser after the presentation. */
 export const PRESENTED_PATH = `${SIGN_IN_PATH}/presented`
@@ -81,7 +75,7 @@ export async function finishPresentation(
   context: IssuerContext,
   settings: PresentationConfig,
   { visit, responseCode }: { readonly visit: SignInVisit; readonly responseCode: string },
-): Promise<SignInEnd> {
+): Promise<BrowserStep> {
   const { value } = await requireOpenInteraction(context, visit.id)
   // Without a response code there was no presentation, so the request of another browser is not ended.
   if (responseCode === '' && !isSameBrowser(value, visit.cookie)) refuseCode()

@@ -3,7 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { queryOf } from '../../codec/url.ts'
 import { addFormRoutes, adminRoute } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
-import { setBrowserPage } from '../../http/browser-page.ts'
 import { SessionParams } from '../../http/openapi-responses.ts'
 import { createTokenBucket } from '../../http/rate-limit.ts'
 import { parseForm } from '../../http/request-body.ts'
@@ -13,7 +12,7 @@ import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-addresses.ts'
 import { authorize } from './authorize.ts'
-import { browserCookieOf, makeBrowserCookie, redirectBrowser, setBrowserCookie } from './browser.ts'
+import { browserCookieOf, makeBrowserCookie, redirectBrowser, sendBrowserStep, setBrowserCookie } from './browser.ts'
 import { completeInteraction, getInteraction } from './interaction.ts'
 import { pushRequest } from './pushed-request.ts'
 import { returnBrowser } from './return-browser.ts'
@@ -67,7 +66,7 @@ function addBrowserRoutes(app: App, context: IssuerContext): void {
     const parameters = { form, sessionId: request.sessionId }
     const answer = await authorize(context, parameters, { browser, admitRow })
     if (answer.comesBack) setBrowserCookie(context, reply, browser)
-    return 'page' in answer ? reply.send(setBrowserPage(reply, answer.page)) : redirectBrowser(reply, answer.address)
+    return sendBrowserStep(reply, answer)
   }
   // A visit changes the state of the request, so there is no HEAD route.
   const visit = { config: visitConfig, exposeHeadRoute: false, preValidation: parseVisitQuery }

@@ -1,17 +1,15 @@
 /** The routes of the sign-in pages, and those to which a browser returns from the provider and after a presentation. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { App } from '../../http/app-type.ts'
-import { setBrowserPage } from '../../http/browser-page.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
-import { browserCookieOf, redirectBrowser } from './browser.ts'
+import { browserCookieOf, redirectBrowser, sendBrowserStep } from './browser.ts'
 import {
   declineSignIn,
   loadConfigurationsOf,
   requireDatasets,
   requireRequestOfVisit,
-  type SignInEnd,
   type SignInVisit,
 } from './person-decision.ts'
 import { createPresentationStart, finishPresentation, PRESENTED_PATH } from './presentation.ts'
@@ -43,8 +41,9 @@ function addPageRoute(app: App, context: IssuerContext): void {
     const issuerNames = context.config.issuer.names
     const issuer = context.config.codeFlow?.openidConnect?.issuer
     const provider = issuer && new URL(issuer).host
-    const page = signInPage({ ...identifiedRequest, issuerNames, credentialNames, provider })
-    return reply.send(setBrowserPage(reply, page))
+    return sendBrowserStep(reply, {
+      page: signInPage({ ...identifiedRequest, issuerNames, credentialNames, provider }),
+    })
   })
 }
 
@@ -54,11 +53,11 @@ function addStartAndStopRoutes(app: App, context: IssuerContext): void {
     const visit = visitOf(context, request, request.query.interaction)
     const presentation = context.config.codeFlow?.presentation
     if (presentation === undefined) return redirectBrowser(reply, await beginSignIn(context, visit))
-    return reply.send(setBrowserPage(reply, presentationPage(await startPresentation(presentation, visit))))
+    return sendBrowserStep(reply, { page: presentationPage(await startPresentation(presentation, visit)) })
   })
   app.get(`${SIGN_IN_PATH}/stop`, { ...steps, schema: schemas.stopSignInRoute }, async (request, reply) => {
     requireDatasets(context)
-    return sendSignInEnd(reply, await declineSignIn(context, visitOf(context, request, request.query.interaction)))
+    return sendBrowserStep(reply, await declineSignIn(context, visitOf(context, request, request.query.interaction)))
   })
 }
 
@@ -66,13 +65,13 @@ function addStartAndStopRoutes(app: App, context: IssuerContext): void {
 function addAnswerRoutes(app: App, context: IssuerContext): void {
   app.get(SIGN_IN_ANSWER_PATH, { ...steps, schema: schemas.answerSignInRoute }, async (request, reply) => {
     const parameters = new URLSearchParams(request.query as Record<string, string>)
-    return sendSignInEnd(reply, await finishSignIn(context, parameters, browserCookieOf(context, request)))
+    return sendBrowserStep(reply, await finishSignIn(context, parameters, browserCookieOf(context, request)))
   })
   app.get(PRESENTED_PATH, { ...steps, schema: schemas.presentedRoute }, async (request, reply) => {
     const presentation = context.config.codeFlow?.presentation ?? refusePresentation()
     const { interaction, response_code: responseCode = '' } = request.query
     const answer = { visit: visitOf(context, request, interaction), responseCode }
-    return sendSignInEnd(reply, await finishPresentation(context, presentation, answer))
+    return sendBrowserStep(reply, await finishPresentation(context, presentation, answer))
   })
 }
 
@@ -82,8 +81,4 @@ function visitOf(context: IssuerContext, request: FastifyRequest, id = ''): Sign
 
 function refusePresentation(): never {
   return refuse('not_found', 'nobody presents anything here; the setting authentication.presentation turns it on')
-}
-
-function sendSignInEnd(reply: FastifyReply, end: SignInEnd) {
-  return 'page' in end ? reply.send(setBrowserPage(reply, end.page)) : redirectBrowser(reply, end.address)
 }

@@ -9,13 +9,13 @@ import { refuse } from '../../protocol/error.ts'
 import { secretPurposes } from '../access/context.ts'
 import { decryptObject, encryptValue, type ValueKey } from '../access/encrypted-value.ts'
 import type { IssuerContext } from '../context.ts'
+import type { BrowserStep } from './browser.ts'
 import {
   admitAnswer,
   decideByClaims,
   denyPerson,
   refuseSignIn,
   requireRequestOfVisit,
-  type SignInEnd,
   type SignInVisit,
 } from './person-decision.ts'
 
@@ -55,7 +55,7 @@ export async function finishSignIn(
   context: IssuerContext,
   parameters: URLSearchParams,
   cookie: string | undefined,
-): Promise<SignInEnd> {
+): Promise<BrowserStep> {
   const provider = requireProvider(context)
   const state = parameters.get('state') ?? ''
   const { id, ...attempt } = decryptState(context, state)
