@@ -9,7 +9,7 @@ import type { CheckDescription, CheckDescriptions, CheckResult } from '../check/
 import { digestOf } from '../codec/digest.ts'
 import { allChecks } from './checks/index.ts'
 import type { VerifierStore } from './collections.ts'
-import type { CredentialReport, VerificationReport } from './verification.ts'
+import { mapPresentations, type VerificationReport } from './verification.ts'
 
 /** The result of a check with its description, as in reports for the application. */
 export interface DescribedCheckResult extends CheckResult, CheckDescription {}
@@ -67,18 +67,15 @@ export function createStoredDescriptions({ store, now }: DescriptionEffects): St
 
 /** Adds the descriptions to all check results of a report. */
 export function describeReport(report: VerificationReport, descriptions: CheckDescriptions): DescribedReport {
-  const describeCredentialReport = ({ checks, ...members }: CredentialReport) => ({
-    ...members,
-    checks: describeResults(checks, descriptions),
-  })
   const { verified, trust, checks, credentials } = report
   return {
     verified,
     ...(trust === undefined ? {} : { trust }),
     checks: describeResults(checks, descriptions),
-    credentials: Object.fromEntries(
-      Object.entries(credentials).map(([id, reports]) => [id, reports.map(describeCredentialReport)]),
-    ),
+    credentials: mapPresentations(credentials, (presentation) => ({
+      ...presentation,
+      checks: describeResults(presentation.checks, descriptions),
+    })),
   }
 }
 

@@ -18,7 +18,7 @@ import {
   type VerificationSession,
   verificationStatus,
 } from './session.ts'
-import type { CredentialReport } from './verification.ts'
+import { type CredentialReport, mapPresentations } from './verification.ts'
 
 /** How long an erasure or deletion is postponed while a callback is pending. */
 const CALLBACK_WAIT_MS = 60_000
@@ -98,13 +98,10 @@ function outcomeWithoutPersonalData(outcome: VerificationOutcome): VerificationO
   if ('walletError' in outcome) return { walletError: { error: registeredError(outcome.walletError.error) } }
   const { report, ...reference } = outcome
   const { checks, credentials, ...members } = report
-  const remainingReports = Object.entries(credentials).map(
-    ([id, reports]) => [id, reports.map(reportWithoutPersonalData)] as const,
-  )
   const remainingReport = {
     ...members,
     checks: checks.map(removeDetail),
-    credentials: Object.fromEntries(remainingReports),
+    credentials: mapPresentations(credentials, reportWithoutPersonalData),
   }
   return { ...reference, report: remainingReport }
 }

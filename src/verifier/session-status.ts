@@ -7,6 +7,7 @@ import { type DescribedReport, describeReport } from './check-descriptions.ts'
 import { requireVerificationSession, type VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
 import { modeOf, sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
+import { mapPresentations } from './verification.ts'
 import { relevantProgress } from './verification-progress.ts'
 
 export interface StatusContext extends Pick<VerifierContext, 'store' | 'now' | 'checkDescriptions'> {
@@ -87,8 +88,5 @@ async function readResult(
 }
 
 function reportWithoutCredentials({ credentials, ...report }: DescribedReport): DescribedReport {
-  const checkReports = Object.entries(credentials).map(
-    ([id, reports]) => [id, reports.map(({ format, checks }) => ({ format, checks }))] as const,
-  )
-  return { ...report, credentials: Object.fromEntries(checkReports) }
+  return { ...report, credentials: mapPresentations(credentials, ({ format, checks }) => ({ format, checks })) }
 }

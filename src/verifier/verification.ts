@@ -143,6 +143,14 @@ export function checksOf({
   return [...checks, ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks))]
 }
 
+/** Returns the presentations of a report, each changed by `change`. */
+export function mapPresentations<Before, After>(
+  credentials: Readonly<Record<string, readonly Before[]>>,
+  change: (report: Before) => After,
+): Record<string, After[]> {
+  return Object.fromEntries(Object.entries(credentials).map(([id, reports]) => [id, reports.map(change)]))
+}
+
 async function verifyPresentation(
   reading: Reading,
   { credentialQuery, format }: Pick<PresentationCheckContext, 'credentialQuery' | 'format'>,
