@@ -1,6 +1,6 @@
 /** The audit logs of the services: their records, the newest first, and whether they are intact. */
 import type { IssuerSchemas, OperatorClient } from '../sdk/server/index.ts'
-import { drawTime, element, introduction, showProblem } from './dom.ts'
+import { drawTerms, drawTime, element, introduction, showProblem } from './dom.ts'
 import type { ShowPage } from './page.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { clientOf, drawServiceSections } from './service-sections.ts'
@@ -32,33 +32,23 @@ function drawHead({ head, checkpoint }: Page): HTMLElement {
       : element('span', { class: 'bad' }, `The signature does not hold: ${problem}`),
     at !== undefined && drawTime(Date.parse(at) / 1000),
   ] as const
-  return element(
-    'dl',
-    { class: 'facts' },
-    element('dt', {}, 'Records'),
-    element('dd', {}, String(head.sequence)),
-    element('dt', {}, 'Last signed'),
-    element(
-      'dd',
-      {},
-      ...(signature === undefined
-        ? ['not yet; a service signs its log once a minute, when something is new']
-        : signatureTerms),
-    ),
-    ...(signature === undefined ? [] : drawSignature(signature)),
-  )
+  const records = ['Records', String(head.sequence)] as const
+  if (signature === undefined) {
+    return drawTerms('facts', [
+      records,
+      ['Last signed', 'not yet; a service signs its log once a minute, when something is new'],
+    ])
+  }
+  return drawTerms('facts', [records, ['Last signed', ...signatureTerms], ['Signature', drawSignature(signature)]])
 }
 
 /**
  * Draws the signature of the head of the log. A log that was cut off is noticed by an earlier signature that somebody
  * kept.
  */
-function drawSignature(signature: string): readonly HTMLElement[] {
+function drawSignature(signature: string): HTMLElement {
   const summary = element('summary', {}, 'Keep a copy elsewhere: it shows when the log is cut off')
-  return [
-    element('dt', {}, 'Signature'),
-    element('dd', {}, element('details', {}, summary, element('code', { class: 'long' }, signature))),
-  ]
+  return element('details', {}, summary, element('code', { class: 'long' }, signature))
 }
 
 function drawVerification(client: OperatorClient, signal: AbortSignal): HTMLElement {

@@ -1,5 +1,5 @@
 /** A contract at one engine: its component, what it has there, and its latest calls with what it logged. */
-import { drawTime, element } from './dom.ts'
+import { drawTerms, drawTime, element, type Term } from './dom.ts'
 import { askEngines, type ContractDetails, type EngineCall, readContract } from './engine-data.ts'
 import { componentWords, drawContractState } from './engines.ts'
 import type { ShowPage } from './page.ts'
@@ -68,7 +68,7 @@ async function drawPublic(at: number, address: string, engines: Parameters<typeo
 function drawFacts(details: ContractDetails): HTMLElement {
   const { component, component_uri: uri, engines, timers, transactions, storage_bytes: bytes } = details
   const engineItems = engines?.map(({ address, endpoint }) => element('li', {}, endpoint === '' ? address : endpoint))
-  const facts: readonly (readonly [string, Node | string])[] = [
+  const facts: readonly Term[] = [
     ['State', drawContractState(details)],
     ['Component', element('code', { class: 'long' }, component ?? 'none')],
     ...(uri === null || uri === '' ? [] : [['From', uri] as const]),
@@ -82,16 +82,7 @@ function drawFacts(details: ContractDetails): HTMLElement {
     ['Timers', timers.length === 0 ? 'none' : timers.map(({ id, status }) => `${id} (${status})`).join(', ')],
     ...(details.waiting_calls === 0 ? [] : [['Waiting calls', String(details.waiting_calls)] as const]),
   ]
-  return element(
-    'section',
-    { class: 'card' },
-    element('h2', {}, 'As it stands'),
-    element(
-      'dl',
-      { class: 'facts' },
-      ...facts.flatMap(([term, value]) => [element('dt', {}, term), element('dd', {}, value)]),
-    ),
-  )
+  return element('section', { class: 'card' }, element('h2', {}, 'As it stands'), drawTerms('facts', facts))
 }
 
 function drawCalls(calls: readonly EngineCall[]): HTMLElement {

@@ -73,6 +73,15 @@ export function introduction(title: string, text: string): DocumentFragment {
   return fragment
 }
 
+/** A term, and the words about it. */
+export type Term = readonly [term: string, ...words: Child[]]
+
+/** Draws a list of terms. */
+export function drawTerms(look: string | undefined, terms: readonly Term[]): HTMLElement {
+  const parts = terms.flatMap(([term, ...words]) => [element('dt', {}, term), element('dd', {}, ...words)])
+  return element('dl', { class: look }, ...parts)
+}
+
 /** Makes a field with its label. */
 export function field(label: string, control: HTMLElement, note?: string): HTMLElement {
   return element(

@@ -1,6 +1,6 @@
 /** The execution engines: what each sees of its chain, which contracts it serves, and what their components do. */
 import type { ShownEngine } from './clients.ts'
-import { drawTime, element, introduction } from './dom.ts'
+import { drawTerms, drawTime, element, introduction } from './dom.ts'
 import { askEngines, type ContractStatus, type EngineStatus, type SeenEngine } from './engine-data.ts'
 import type { ShowPage } from './page.ts'
 import { keepFresh, updateChildren } from './refresh.ts'
@@ -59,16 +59,11 @@ function drawStatus(status: EngineStatus, engine: ShownEngine, at: number): read
   const chainText = stale ? 'sees nothing new of its chain' : 'sees its chain'
   return [
     element('p', {}, element('span', { class: `state ${stale ? 'bad' : 'good'}` }, chainText)),
-    element(
-      'dl',
-      { class: 'facts' },
-      element('dt', {}, 'Address'),
-      element('dd', {}, element('code', { class: 'long' }, address)),
-      element('dt', {}, 'Chain'),
-      element('dd', {}, chain.id),
-      element('dt', {}, 'Newest block'),
-      element('dd', {}, ...(block === null ? ['none yet'] : drawBlock(block))),
-    ),
+    drawTerms('facts', [
+      ['Address', element('code', { class: 'long' }, address)],
+      ['Chain', chain.id],
+      ['Newest block', ...(block === null ? ['none yet'] : drawBlock(block))],
+    ]),
     drawContracts(contracts, at),
     ...(engine.has_key
       ? []

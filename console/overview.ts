@@ -11,7 +11,7 @@ import {
   type Overview,
   SOON_DAYS,
 } from './concerns.ts'
-import { drawError, drawTime, element, introduction, localTime } from './dom.ts'
+import { drawError, drawTerms, drawTime, element, introduction, localTime, type Term } from './dom.ts'
 import { askEngines } from './engine-data.ts'
 import { drawHours } from './hours-chart.ts'
 import type { ShowPage } from './page.ts'
@@ -116,23 +116,16 @@ function drawReadiness(ready: boolean, url: string): HTMLElement {
 
 function drawOverview(name: ClientName, overview: Overview): readonly HTMLElement[] {
   const { at, certificates, callbacks, sessions } = overview
-  const facts: readonly (readonly [string, readonly (Node | string)[]])[] = [
-    [
-      'Certificates',
-      [
-        drawEnds(
-          certificates.map((each) => ({ ...each, what: each.key })),
-          at,
-        ),
-      ],
-    ],
-    ...('status_lists' in overview ? listFacts(overview.status_lists) : anchorFacts(overview)),
-    ['Callbacks', [callbackText(callbacks), ' ', element('a', { href: '#/callbacks' }, 'See them')]],
-    [name === 'issuer' ? 'Last issued' : 'Last verified', [lastSuccess(overview)]],
+  const ends = certificates.map((each) => ({ ...each, what: each.key }))
+  const facts: readonly Term[] = [
+    ['Certificates', drawEnds(ends, at)],
+    'status_lists' in overview ? ['Status lists', listText(overview.status_lists)] : anchorFacts(overview),
+    ['Callbacks', callbackText(callbacks), ' ', element('a', { href: '#/callbacks' }, 'See them')],
+    [name === 'issuer' ? 'Last issued' : 'Last verified', lastSuccess(overview)],
   ]
   const note = sessions.is_complete ? '' : ` Only the newest ${sessions.looked_at} were counted.`
   return [
-    element('dl', { class: 'facts' }, ...facts.flatMap(([term, words]) => fact(term, words))),
+    drawTerms('facts', facts),
     ...(sessions.looked_at === 0
       ? [element('p', {}, 'No session was started in the last 24 hours.')]
       : [
@@ -142,10 +135,6 @@ function drawOverview(name: ClientName, overview: Overview): readonly HTMLElemen
         ]),
     element('p', { class: 'quiet' }, `As of ${localTime(at)}.${note}`),
   ]
-}
-
-function fact(term: string, words: readonly (Node | string)[]): readonly HTMLElement[] {
-  return [element('dt', {}, term), element('dd', {}, ...words)]
 }
 
 function hoursOf(
@@ -177,25 +166,25 @@ function drawEnds(ends: readonly End[], now: number): HTMLElement {
   return element('ul', { class: 'plain' }, ...items)
 }
 
-function listFacts({ ttl_seconds: ttl, current }: IssuerLists): readonly (readonly [string, readonly string[]])[] {
+function listText({ ttl_seconds: ttl, current }: IssuerLists): string {
   const delayText = `A verifier may keep a list for ${ttl} seconds; a revocation is seen after that.`
   const lists = current.map(
     ({ entries, given_out: taken }) => `${taken.toLocaleString()} of ${entries.toLocaleString()} entries are reserved`,
   )
-  return [['Status lists', [lists.length === 0 ? delayText : `${lists.join('; ')}. ${delayText}`]]]
+  return lists.length === 0 ? delayText : `${lists.join('; ')}. ${delayText}`
 }
 
 type IssuerLists = Extract<Overview, { status_lists: unknown }>['status_lists']
 type VerifierOverview = Exclude<Overview, { status_lists: unknown }>
 
-function anchorFacts({ at, trust_anchors: anchors }: VerifierOverview) {
+function anchorFacts({ at, trust_anchors: anchors }: VerifierOverview): Term {
   const link = element('a', { href: '#/trust' }, 'See them, and test a certificate')
-  if (anchors === undefined) return [['Trust anchors', ['None: every certificate will do. ', link]] as const]
+  if (anchors === undefined) return ['Trust anchors', 'None: every certificate will do. ', link]
   const ends = drawEnds(
     anchors.ending_first.map((each) => ({ ...each, what: '' })),
     at,
   )
-  return [['Trust anchors', [`${anchors.count} in all. `, link, ends]] as const]
+  return ['Trust anchors', `${anchors.count} in all. `, link, ends]
 }
 
 function callbackText({ configured, waiting, dead, oldest_waiting_at: oldest }: Overview['callbacks']): string {

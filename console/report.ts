@@ -2,7 +2,7 @@
 
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { pathText } from '../src/protocol/claim-path-text.ts'
-import { element, sentence } from './dom.ts'
+import { drawTerms, element, sentence } from './dom.ts'
 
 type Result = VerifierSchemas['VerificationResult']
 type Check = VerifierSchemas['Check']
@@ -53,19 +53,13 @@ function drawCredential(
     'section',
     {},
     element('h3', {}, sentence`${id} (${format})`),
-    element(
-      'dl',
-      {},
-      ...row('Issued by', certificate?.subject ?? 'told, like the claims, only when every check holds'),
-      ...(issuer === undefined ? [] : row('It names as its issuer', issuer)),
-    ),
+    drawTerms(undefined, [
+      ['Issued by', certificate?.subject ?? 'told, like the claims, only when every check holds'],
+      ...(issuer === undefined ? [] : [['It names as its issuer', issuer] as const]),
+    ]),
     claims !== undefined && drawClaims(claims, labels),
     drawChecks('Checks of the credential', checks),
   )
-}
-
-function row(name: string, value: string): readonly HTMLElement[] {
-  return [element('dt', {}, name), element('dd', {}, value)]
 }
 
 /** Lists the claims that were disclosed, with what is inside of objects under its whole path. */

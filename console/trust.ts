@@ -2,7 +2,7 @@
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { verifierClient } from './clients.ts'
 import { daysText, daysUntil } from './concerns.ts'
-import { drawTime, element, field, introduction, showProblem } from './dom.ts'
+import { drawTerms, drawTime, element, field, introduction, showProblem } from './dom.ts'
 import type { ShowPage } from './page.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { drawChecks } from './report.ts'
@@ -97,16 +97,10 @@ function drawResult(result: Result) {
   return [
     element('p', {}, element('span', { class: `state ${trusted ? 'good' : 'bad'}` }, word)),
     ...(trust === 'open' ? [element('p', { class: 'warning' }, OPEN)] : []),
-    element(
-      'dl',
-      { class: 'facts' },
-      ...facts.flatMap(([term, value]) => (value === undefined ? [] : fact(term, value))),
-      ...(until === undefined ? [] : fact('Valid until', drawEnd(until))),
-    ),
+    drawTerms('facts', [
+      ...facts.filter(([, value]) => value !== undefined),
+      ...(until === undefined ? [] : [['Valid until', drawEnd(until)] as const]),
+    ]),
     drawChecks('What the verifier checks of it', checks),
   ]
-}
-
-function fact(term: string, value: Node | string): readonly HTMLElement[] {
-  return [element('dt', {}, term), element('dd', {}, value)]
 }

@@ -6,7 +6,7 @@ import type { Step } from '../../src/wallet/context.ts'
 import type { StoredCredential } from '../../src/wallet/stored-credential.ts'
 import { drawCard } from '../card.ts'
 import type { Display } from '../clients.ts'
-import { element, sentence } from '../dom.ts'
+import { drawTerms, element, sentence } from '../dom.ts'
 
 /** Draws the card of a credential, with its claims to unfold. */
 export function drawCredential(credential: StoredCredential, now: Date): HTMLElement {
@@ -23,7 +23,8 @@ export function drawCredential(credential: StoredCredential, now: Date): HTMLEle
       'details',
       {},
       element('summary', {}, sentence`Claims of the ${name}`),
-      drawClaims(
+      drawTerms(
+        'claims',
         holderClaims(credential).map(({ position, value }) => [claimLabel(credential, position), valueText(value)]),
       ),
       element('small', {}, sentence`${format}, signed with the certificate ${certificate?.subjectText ?? 'of nobody'}`),
@@ -48,7 +49,8 @@ export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery)
     drawCard(credential.name, (credential.display ?? {}) as Display),
     element('h4', {}, 'It will see'),
     claims.length === 0 && element('p', {}, 'no claim at all'),
-    drawClaims(
+    drawTerms(
+      'claims',
       claims.map(({ position, value, because }) => [
         claimLabel(credential, position),
         element('span', {}, element('bdi', {}, valueText(value)), reasons[because]),
@@ -90,11 +92,6 @@ export function drawSteps(steps: readonly Step[]): HTMLElement {
     element('summary', {}, `What the wallet did, in ${steps.length} steps`),
     element('ol', {}, ...items),
   )
-}
-
-function drawClaims(rows: readonly (readonly [string, string | Node])[]): HTMLElement {
-  const parts = rows.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)])
-  return element('dl', { class: 'claims' }, ...parts)
 }
 
 function valueText(value: Json): string {
