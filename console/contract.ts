@@ -4,6 +4,7 @@ import { askEngines, type ContractDetails, type EngineCall, readContract } from 
 import { componentWords, drawContractState } from './engines.ts'
 import type { ShowPage } from './page.ts'
 import { keepFresh, updateChildren } from './refresh.ts'
+import { drawRow, drawTable } from './table.ts'
 
 const FRESH_MS = 3000
 const KINDS: Readonly<Record<EngineCall['hook'], string>> = {
@@ -90,19 +91,9 @@ function drawCalls(calls: readonly EngineCall[]): HTMLElement {
   const heads = ['Time', 'Asked', 'Ended', 'Logged']
   const rows = calls.map((call) => {
     const cells = [drawTime(Date.parse(call.at) / 1000), call.asked ?? KINDS[call.hook], drawEnd(call), drawLog(call)]
-    return element(
-      'tr',
-      { 'data-key': [call.at, call.request, call.hook].join(' ') },
-      ...cells.map((cell, index) => element('td', { 'data-head': heads[index] ?? '' }, cell)),
-    )
+    return drawRow(heads, cells, { 'data-key': [call.at, call.request, call.hook].join(' ') })
   })
-  const table = element(
-    'table',
-    { class: 'records' },
-    element('caption', {}, 'Calls, the latest first'),
-    element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head)))),
-    element('tbody', {}, ...rows),
-  )
+  const table = drawTable('Calls, the latest first', heads, element('tbody', {}, ...rows))
   return element(
     'section',
     { class: 'card' },

@@ -4,6 +4,7 @@ import { drawTerms, drawTime, element, introduction } from './dom.ts'
 import { askEngines, type ContractStatus, type EngineStatus, type SeenEngine } from './engine-data.ts'
 import type { ShowPage } from './page.ts'
 import { keepFresh, updateChildren } from './refresh.ts'
+import { drawRow, drawTable } from './table.ts'
 
 const FRESH_MS = 5000
 /** Contracts of one engine; those that are not well come first. */
@@ -89,24 +90,11 @@ function drawContracts(contracts: readonly ContractStatus[], at: number): HTMLEl
   const sortedContracts = contracts.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state))
   const rows = sortedContracts.slice(0, MAX_CONTRACTS).map((contract) => {
     const cells = [contractLink(at, contract.address), drawContractState(contract), componentWords(contract)]
-    return element(
-      'tr',
-      { 'data-key': contract.address },
-      ...cells.map((cell, index) => element('td', { 'data-head': heads[index] ?? '' }, cell)),
-    )
+    return drawRow(heads, cells, { 'data-key': contract.address })
   })
   const hiddenCount = contracts.length - rows.length
-  return element(
-    'table',
-    { class: 'records' },
-    element(
-      'caption',
-      {},
-      `Contracts: ${contracts.length}${hiddenCount === 0 ? '' : `, of which ${rows.length} are shown`}`,
-    ),
-    element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head)))),
-    element('tbody', {}, ...rows),
-  )
+  const caption = `Contracts: ${contracts.length}${hiddenCount === 0 ? '' : `, of which ${rows.length} are shown`}`
+  return drawTable(caption, heads, element('tbody', {}, ...rows))
 }
 
 function contractLink(at: number, address: string): HTMLElement {

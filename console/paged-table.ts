@@ -1,5 +1,6 @@
 /** A table whose further rows are read on demand. */
 import { element, showProblem } from './dom.ts'
+import { drawRow, drawTable } from './table.ts'
 
 const ROWS = 50
 
@@ -37,9 +38,7 @@ export async function drawPagedTable<Entry>(table: PagedTable<Entry>): Promise<H
   })
   await fill()
   if (rows.childElementCount === 0) return element('p', {}, element('strong', {}, caption), `: ${none}`)
-  const headRow = element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head))))
-  const records = element('table', { class: 'records' }, element('caption', {}, caption), headRow, rows)
-  return element('div', {}, records, more, problem)
+  return element('div', {}, drawTable(caption, heads, rows), more, problem)
 }
 
 /** Adds as many rows as one press brings. Resolves with whether there are no more. */
@@ -50,9 +49,7 @@ async function addRows<Entry>(
   for (let remaining = rowsAtOnce; remaining > 0; remaining -= 1) {
     const next = await entries.next()
     if (next.done === true) return true
-    // On a phone each cell stands below the last one, after its head.
-    const cells = cellsOf(next.value).map((cell, index) => element('td', { 'data-head': heads[index] ?? '' }, cell))
-    rows.append(element('tr', { tabindex: '-1' }, ...cells))
+    rows.append(drawRow(heads, cellsOf(next.value), { tabindex: '-1' }))
   }
   return false
 }
