@@ -1,6 +1,6 @@
 /** The audit logs of the services: their records, the newest first, and whether they are intact. */
 import type { IssuerSchemas, OperatorClient } from '../sdk/server/index.ts'
-import { drawTerms, drawTime, element, introduction, showProblem } from './dom.ts'
+import { drawTerms, drawTime, element, hiddenProblem, introduction, showProblem } from './dom.ts'
 import type { ShowPage } from './page.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { clientOf, drawServiceSections } from './service-sections.ts'
@@ -54,7 +54,7 @@ function drawSignature(signature: string): HTMLElement {
 function drawVerification(client: OperatorClient, signal: AbortSignal): HTMLElement {
   const progress = element('p', { class: 'quiet' })
   const result = element('div', { role: 'status' })
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const problem = hiddenProblem()
   const buttons = (
     [
       ['checkpoint', 'Verify since the last signature'],

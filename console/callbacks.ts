@@ -1,7 +1,7 @@
 /** The callbacks of a service: the events that wait, those that were given up, and delivering these again. */
 import type { IssuerSchemas } from '../sdk/server/index.ts'
 import type { ClientName } from './clients.ts'
-import { drawTime, element, introduction, showProblem } from './dom.ts'
+import { drawTime, element, hiddenProblem, introduction, showProblem } from './dom.ts'
 import type { ShowPage } from './page.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { clientOf, drawServiceSections } from './service-sections.ts'
@@ -22,7 +22,7 @@ export const showCallbacks: ShowPage = async (main, { services }) => {
 async function drawCallbacks(place: HTMLElement, name: ClientName): Promise<void> {
   const client = clientOf(name)
   const status = element('p', { role: 'status' })
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const problem = hiddenProblem()
   const lists = element('div')
   const redraw = async (): Promise<void> => {
     const [waiting, dead] = await Promise.all([drawWaiting(name), drawDead(name, again)])

@@ -2,12 +2,12 @@
 import type { IssuerSchemas } from '../sdk/server/index.ts'
 import { createClaimForm } from './claim-form.ts'
 import { issuerClient, readConfigurations } from './clients.ts'
-import { element, field, oneAtATime, showProblem } from './dom.ts'
+import { element, field, hiddenProblem, oneAtATime, showProblem } from './dom.ts'
 
 /** Draws the decision about a session that was started without its data. */
 export function drawCompletion(session: IssuerSchemas['IssuanceSession']): HTMLElement {
   const { session_id: id, credential_configurations: ids } = session
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const problem = hiddenProblem()
   const decide = (completion: IssuerSchemas['Completion']): Promise<unknown> =>
     issuerClient.completeSession(id, completion).catch((error: unknown) => showProblem(problem, error))
   const place = element('div')

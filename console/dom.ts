@@ -117,7 +117,12 @@ export function drawError(error: unknown): HTMLElement {
   return element('p', { class: 'problem', role: 'alert' }, errorSentence(error))
 }
 
-/** Shows an error in a paragraph that was hidden. */
+/** Makes the paragraph in which {@link showProblem} shows an error. */
+export function hiddenProblem(): HTMLElement {
+  return element('p', { class: 'problem', role: 'alert', hidden: true })
+}
+
+/** Shows an error in the paragraph of {@link hiddenProblem}. */
 export function showProblem(problem: HTMLElement, error: unknown): void {
   problem.hidden = false
   problem.textContent = shownText(errorSentence(error))

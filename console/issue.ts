@@ -4,7 +4,7 @@ import { drawCard } from './card.ts'
 import { createClaimForm } from './claim-form.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations } from './clients.ts'
 import { drawConfigurationForm } from './configuration-form.ts'
-import { element, introduction, oneAtATime, replaceContent, showProblem } from './dom.ts'
+import { element, hiddenProblem, introduction, oneAtATime, replaceContent, showProblem } from './dom.ts'
 import { configurationName, displayOfConfiguration, nameConfigurations } from './labels.ts'
 import type { ShowPage } from './page.ts'
 import { drawLink } from './qr-code.ts'
@@ -59,7 +59,7 @@ function fillClaims(place: HTMLElement, id: string, configuration: OfferedConfig
   later.addEventListener('change', () => {
     claims.disabled = later.checked
   })
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const problem = hiddenProblem()
   const start = oneAtATime(async () => {
     const dataset = later.checked ? undefined : form.read()
     if (dataset === undefined && !later.checked) return

@@ -1,5 +1,5 @@
 /** A table whose further rows are read on demand. */
-import { element, showProblem } from './dom.ts'
+import { element, hiddenProblem, showProblem } from './dom.ts'
 import { drawRow, drawTable } from './table.ts'
 
 const ROWS = 50
@@ -22,7 +22,7 @@ export async function drawPagedTable<Entry>(table: PagedTable<Entry>): Promise<H
   const { caption, heads, none } = table
   const rows = element('tbody')
   const more = element('button', { type: 'button', hidden: true }, 'Show more')
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const problem = hiddenProblem()
   const fill = async (): Promise<void> => {
     problem.hidden = true
     const first = rows.childElementCount

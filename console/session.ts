@@ -2,7 +2,7 @@
 import type { IssuerSchemas, VerifierSchemas } from '../sdk/server/index.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
 import { drawCompletion } from './completion.ts'
-import { element, localTime, oneAtATime, replaceContent, sentence, showProblem } from './dom.ts'
+import { element, hiddenProblem, localTime, oneAtATime, replaceContent, sentence, showProblem } from './dom.ts'
 import { followVisibly } from './follow.ts'
 import { labelsOfType, nameConfigurations } from './labels.ts'
 import { issuanceMoments, verificationMoments } from './moments.ts'
@@ -166,7 +166,7 @@ function drawIssuance(session: IssuanceStatus, namesOf: (ids: readonly string[])
 function drawCredentialStatus(id: string, session: IssuanceStatus): HTMLElement {
   const status = session.credentials[0]?.credential_status ?? 'VALID'
   const seenBy = session.credential_status_seen_by ?? 0
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const problem = hiddenProblem()
   const change = (label: string, act: () => Promise<unknown>) =>
     element('button', { type: 'button', onclick: oneAtATime(() => act().catch(fail)) }, label)
   const fail = (error: unknown): void => showProblem(problem, error)

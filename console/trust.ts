@@ -2,7 +2,7 @@
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { verifierClient } from './clients.ts'
 import { daysText, daysUntil } from './concerns.ts'
-import { drawTerms, drawTime, element, field, introduction, showProblem } from './dom.ts'
+import { drawTerms, drawTime, element, field, hiddenProblem, introduction, showProblem } from './dom.ts'
 import type { ShowPage } from './page.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { drawChecks } from './report.ts'
@@ -62,7 +62,7 @@ function drawEnd(end: number): HTMLElement {
 function drawTest(): HTMLElement {
   const text = element('textarea', { rows: '6', spellcheck: 'false', autocomplete: 'off' })
   const button = element('button', { type: 'submit' }, 'Test')
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const problem = hiddenProblem()
   const result = element('div', { role: 'status' })
   const test = async (): Promise<void> => {
     result.replaceChildren()

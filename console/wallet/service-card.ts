@@ -1,5 +1,5 @@
 /** The two services of the story beside the wallet: what each can start, and the session that it started last. */
-import { element, showProblem } from '../dom.ts'
+import { element, hiddenProblem, showProblem } from '../dom.ts'
 import { watchSession } from '../session.ts'
 import { askForStudentId, offerStudentId } from './story.ts'
 import type { WalletPage } from './wallet-page.ts'
@@ -68,7 +68,7 @@ export function drawService(
   { openLink, clear, showCards }: WalletPane,
 ): HTMLElement {
   const session = element('div')
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const problem = hiddenProblem()
   let watching = new AbortController()
   const begin = async (start: () => Promise<StartedSession>): Promise<void> => {
     problem.hidden = true
