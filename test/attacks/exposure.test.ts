@@ -13,7 +13,7 @@ import { withConnection } from '../../src/store/postgres-connections.ts'
 import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
 import type { Migration } from '../../src/store/store.ts'
 import { verifierMigrations } from '../../src/verifier/collections.ts'
-import { boundSession, type DpopChanges, dpopProof, postToken } from '../support/dpop.ts'
+import { boundSession, dpopProof, postToken } from '../support/dpop.ts'
 import {
   dump,
   expectIssued,
@@ -24,6 +24,7 @@ import {
   startedSession,
   TOKEN_ENDPOINT,
 } from '../support/issuance.ts'
+import type { JwtChanges } from '../support/jwt.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { freshUrl, postgresOf } from '../support/store.ts'
 import { call, dataset, fetchNonce, postForm, startIssuance, startVerification } from '../support/wire.ts'
@@ -55,7 +56,7 @@ describe('a service', () => {
     const wrong = '71946382'
     for (const tx of [wrong, txCode]) await postToken(session, undefined, { tx_code: tx })
     const proofs: string[] = []
-    const ask = async (path: string, body: object, changes: DpopChanges = {}) => {
+    const ask = async (path: string, body: object, changes: JwtChanges = {}) => {
       const { key, dpop: nonce, token } = ready
       const url = `${ISSUER_URL}/issuance/oid4vci/${path}`
       const dpop = await dpopProof({ services, key, url, nonce, token }, changes)

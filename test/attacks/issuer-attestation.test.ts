@@ -11,25 +11,18 @@ import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { makeSelfSignedCertificate } from '../../src/keys/make-certificate.ts'
 import type { Algorithm } from '../../src/keys/signature.ts'
-import {
-  type AttestationChanges,
-  type Attester,
-  attestationOf,
-  attesterCertificate,
-  makeAttester,
-  trusting,
-} from '../support/attestation.ts'
+import { type Attester, attestationOf, attesterCertificate, makeAttester, trusting } from '../support/attestation.ts'
 import { certify, makeAuthority } from '../support/forge.ts'
 import {
   expectRefusal,
   expectWithoutEffect,
   oneCredential,
-  type ProofChanges,
   proofOf,
   type Ready,
   readySession,
   request,
 } from '../support/issuance.ts'
+import type { JwtChanges } from '../support/jwt.ts'
 import { ISSUER_URL, makeKey, type Services, startServices } from '../support/services.ts'
 import { call, configuration, declare, fetchNonce, holderSigner } from '../support/wire.ts'
 
@@ -46,16 +39,16 @@ let stranger: Attester
 interface Attack {
   readonly attack: string
   readonly module: string
-  readonly change: (ready: Ready) => AttestationChanges | Promise<AttestationChanges | string>
+  readonly change: (ready: Ready) => JwtChanges | Promise<JwtChanges | string>
   readonly why: RegExp
 }
 
-const header = (changes: Record<string, unknown>) => (): AttestationChanges => ({ header: changes })
-const payload = (changes: Record<string, unknown>) => (): AttestationChanges => ({ payload: changes })
+const header = (changes: Record<string, unknown>) => (): JwtChanges => ({ header: changes })
+const payload = (changes: Record<string, unknown>) => (): JwtChanges => ({ payload: changes })
 const certificate = (options: Parameters<typeof attesterCertificate>[1]) => () => ({
   header: { x5c: [attesterCertificate(attester, options)] },
 })
-const at = (name: string, seconds: number) => (): AttestationChanges => ({
+const at = (name: string, seconds: number) => (): JwtChanges => ({
   payload: { [name]: Math.floor(services.clock.now.getTime() / 1000) + seconds },
 })
 
@@ -362,18 +355,18 @@ const alone: readonly Attack[] = [
 ]
 
 /** Makes the attestation of the wallet of the session. */
-async function right(ready: Ready, changes: AttestationChanges = {}): Promise<string> {
+async function right(ready: Ready, changes: JwtChanges = {}): Promise<string> {
   return attestationOf(attester, [(await holderSigner()).jwk, ready.holder.jwk], services.clock.now, changes)
 }
 
-async function rightAlone(ready: Ready, changes: AttestationChanges = {}): Promise<string> {
+async function rightAlone(ready: Ready, changes: JwtChanges = {}): Promise<string> {
   const { payload: members, ...rest } = changes
   const withNonce = { ...rest, payload: { nonce: ready.nonce, ...members } }
   return attestationOf(attester, [ready.holder.jwk, (await holderSigner()).jwk], services.clock.now, withNonce)
 }
 
 const attested = async (ready: Ready, attestation: string): Promise<Response> => {
-  const changes: ProofChanges = { header: { key_attestation: attestation } }
+  const changes: JwtChanges = { header: { key_attestation: attestation } }
   return request(ready, { proof: undefined, proofs: { jwt: [await proofOf(ready, changes)] } })
 }
 
@@ -519,7 +512,7 @@ describe('a key attestation', () => {
   const ready = async (posted: object) =>
     readySession(services, { credential_configurations: [await declare(services, { ...configuration, ...posted })] })
 
-  it.each<[string, AttestationChanges]>([
+  it.each<[string, JwtChanges]>([
     ['as it is', {}],
     ['with the nonce of the proof', { payload: {} }],
     ['made long ago, and good for long', { payload: { iat: 1_600_000_000 } }],

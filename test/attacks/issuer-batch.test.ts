@@ -18,12 +18,12 @@ import {
   dump,
   expectRefusal,
   expectWithoutEffect,
-  type ProofChanges,
   proofOf,
   type Ready,
   readySession,
   request,
 } from '../support/issuance.ts'
+import type { JwtChanges } from '../support/jwt.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import { act } from '../support/status.ts'
 import { configuration, declare, fetchNonce, holderSigner, statusOf } from '../support/wire.ts'
@@ -41,7 +41,7 @@ async function batchSession(size: number, more: object = {}): Promise<Ready> {
 }
 
 /** Sends a request with a proof by each holder, the last one changed. */
-async function requestBatch(ready: Ready, holders: readonly Signer[], last: ProofChanges = {}): Promise<Response> {
+async function requestBatch(ready: Ready, holders: readonly Signer[], last: JwtChanges = {}): Promise<Response> {
   const jwt = await Promise.all(
     holders.map((holder, index) => proofOf({ ...ready, holder }, index === holders.length - 1 ? last : {})),
   )
@@ -232,7 +232,7 @@ describe('a batch', () => {
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
-  it.each<[string, (ready: Ready) => ProofChanges | Promise<ProofChanges>, string, RegExp]>([
+  it.each<[string, (ready: Ready) => JwtChanges | Promise<JwtChanges>, string, RegExp]>([
     ['by another key than it names', async () => signedByOther(), 'invalid_proof', /signature/],
     ['for another audience', () => ({ payload: { aud: 'https://other.example' } }), 'invalid_proof', /aud/],
     ['of an hour ago', () => ({ payload: { iat: 1_000_000_000 } }), 'invalid_proof', /too old/],
@@ -259,7 +259,7 @@ describe('a batch', () => {
     const ready = await batchSession(3)
     const [holder, other] = (await makeHolders(2)) as [Signer, Signer]
     const before = await dump(services)
-    const asJwk: ProofChanges = { header: { kid: undefined, jwk: { ...holder.jwk } } }
+    const asJwk: JwtChanges = { header: { kid: undefined, jwk: { ...holder.jwk } } }
     for (const last of [{}, asJwk]) {
       const response = await requestBatch(ready, [holder, other, holder], last)
       await expectRefusal(response, { status: 400, error: 'invalid_proof', why: /the same key/ })
@@ -431,7 +431,7 @@ describe('a batch of attested keys', () => {
   })
 })
 
-async function signedByOther(): Promise<ProofChanges> {
+async function signedByOther(): Promise<JwtChanges> {
   const other = await holderSigner()
   return { sign: (data) => other.sign(data) }
 }

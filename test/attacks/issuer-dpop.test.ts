@@ -18,7 +18,6 @@ import { attestationOf, makeAttester, trusting } from '../support/attestation.ts
 import {
   type BoundReady,
   boundSession,
-  type DpopChanges,
   dpopNonce,
   dpopProof,
   expectIssuedBound,
@@ -37,6 +36,7 @@ import {
   startedSession,
   TOKEN_ENDPOINT,
 } from '../support/issuance.ts'
+import type { JwtChanges } from '../support/jwt.ts'
 import { API_KEY, ISSUER_URL, makeKey, type Services, startServices } from '../support/services.ts'
 import { configuration, declare, fetchNonce, holderSigner } from '../support/wire.ts'
 
@@ -48,7 +48,7 @@ interface Attack {
     readonly at: number
     readonly other: Signer
     readonly privateJwk: object
-  }) => DpopChanges | string
+  }) => JwtChanges | string
   readonly error?: 'use_dpop_nonce'
   readonly why?: RegExp
 }
@@ -200,7 +200,7 @@ describe('DPoP', () => {
   async function proofBy(
     key: Signer,
     { change }: Attack,
-    make: (changes: DpopChanges) => Promise<string>,
+    make: (changes: JwtChanges) => Promise<string>,
     url: string,
   ): Promise<string> {
     const at = Math.floor(services.clock.now.getTime() / 1000)
@@ -392,7 +392,7 @@ describe('DPoP', () => {
 
     it.each([...attacks, ...tokenAttacks])('refuses $attack, and the token stays good', async (attack) => {
       const ready = await bound()
-      const make = (changes: DpopChanges) => requestProof(ready, changes)
+      const make = (changes: JwtChanges) => requestProof(ready, changes)
       const dpop = await proofBy(ready.key, attack, make, CREDENTIAL_ENDPOINT)
       const before = await dump(services)
       const response = await requestWith(ready, { authorization: `DPoP ${ready.token}`, dpop })

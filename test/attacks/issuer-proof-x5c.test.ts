@@ -13,7 +13,8 @@ import { extension, keyUsage, makeCertificate, usualExtensions } from '../../src
 import type { Algorithm } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Authority, makeAuthority } from '../support/forge.ts'
-import { expectHarmless, type ProofChanges, type Ready, readySession, requestWithProof } from '../support/issuance.ts'
+import { expectHarmless, type Ready, readySession, requestWithProof } from '../support/issuance.ts'
+import type { JwtChanges } from '../support/jwt.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import { declare, holderSigner, statusOf } from '../support/wire.ts'
 
@@ -45,12 +46,12 @@ function certificateOf(
 }
 
 const keyOf = ({ holder }: Ready): KeyObject => importPublicKey(holder.jwk)
-const x5c = (...chain: readonly unknown[]): ProofChanges => ({ header: { kid: undefined, x5c: chain } })
+const x5c = (...chain: readonly unknown[]): JwtChanges => ({ header: { kid: undefined, x5c: chain } })
 const base64 = (der: Buffer): string => der.toString('base64')
 
 interface Attack {
   readonly attack: string
-  readonly proof: (ready: Ready) => ProofChanges
+  readonly proof: (ready: Ready) => JwtChanges
   readonly why: RegExp
 }
 

@@ -15,7 +15,6 @@ import {
   expectRefusal,
   expectWithoutEffect,
   oneCredential,
-  type ProofChanges,
   proofOf,
   type Ready,
   readySession,
@@ -25,6 +24,7 @@ import {
   TOKEN_ENDPOINT,
   tokenOf,
 } from '../support/issuance.ts'
+import type { JwtChanges } from '../support/jwt.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import {
   configuration,
@@ -40,7 +40,7 @@ interface Attack {
   readonly attack: string
   /** The module of the conformance suite, or the item of the security checklist. */
   readonly module: string
-  readonly proof: (ready: Ready) => ProofChanges | Promise<ProofChanges | string>
+  readonly proof: (ready: Ready) => JwtChanges | Promise<JwtChanges | string>
   readonly error?: 'invalid_nonce' | 'invalid_credential_request'
   readonly why: RegExp
 }
@@ -48,7 +48,7 @@ interface Attack {
 const generate = promisify(generateKeyPair)
 const now = ({ services }: Ready): number => Math.floor(services.clock.now.getTime() / 1000)
 
-async function signedWithRsa(alg: string): Promise<ProofChanges> {
+async function signedWithRsa(alg: string): Promise<JwtChanges> {
   const { publicKey, privateKey } = await generate('rsa', { modulusLength: 2048 })
   return {
     header: { alg, kid: undefined, jwk: publicKey.export({ format: 'jwk' }) },
@@ -57,16 +57,16 @@ async function signedWithRsa(alg: string): Promise<ProofChanges> {
 }
 
 /** Makes a proof by a key of one algorithm whose header says another. */
-async function signedAs(alg: string, algorithm: Algorithm): Promise<ProofChanges> {
+async function signedAs(alg: string, algorithm: Algorithm): Promise<JwtChanges> {
   const signer = await holderSigner(algorithm)
   return { header: { alg, kid: undefined, jwk: signer.jwk }, sign: (data) => signer.sign(data) }
 }
 
-const header = (changes: Record<string, unknown>) => (): ProofChanges => ({ header: changes })
-const payload = (changes: Record<string, unknown>) => (): ProofChanges => ({ payload: changes })
+const header = (changes: Record<string, unknown>) => (): JwtChanges => ({ header: changes })
+const payload = (changes: Record<string, unknown>) => (): JwtChanges => ({ payload: changes })
 const keyed =
   (jwk: (own: Ready['holder']['jwk']) => object) =>
-  (ready: Ready): ProofChanges => ({
+  (ready: Ready): JwtChanges => ({
     header: { kid: undefined, jwk: jwk(ready.holder.jwk) },
   })
 
@@ -457,7 +457,7 @@ describe('a key proof that is wrong', () => {
     async (form) => {
       const session = await ready()
       const did = toDidJwk(session.holder.jwk)
-      const changes: Record<string, ProofChanges> = {
+      const changes: Record<string, JwtChanges> = {
         'did:jwk without fragment': { header: { kid: did } },
         jwk: { header: { kid: undefined, jwk: session.holder.jwk } },
         'jwk with other members': {

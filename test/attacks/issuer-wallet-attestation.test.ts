@@ -25,12 +25,12 @@ import {
   startedSession,
   TOKEN_ENDPOINT,
 } from '../support/issuance.ts'
+import type { JwtChanges } from '../support/jwt.ts'
 import { ISSUER_URL, makeKey, type Services, startServices } from '../support/services.ts'
 import {
   type AttestedHeaders,
   attestedHeaders,
   fetchChallenge,
-  type JwtChanges,
   makeInstance,
   makeProvider,
   popOf,

@@ -6,8 +6,9 @@ import { beforeAll, expect, it } from 'vitest'
 import { PAR, SCOPE, walletAsking } from '../support/code-flow.ts'
 import { type HaipWorld, haipCard, startHaip } from '../support/haip.ts'
 import { expectRefusal } from '../support/issuance.ts'
+import type { JwtChanges } from '../support/jwt.ts'
 import { ISSUER_URL } from '../support/services.ts'
-import { fetchChallenge, type JwtChanges, popOf, WALLET, walletAttestation } from '../support/wallet-attestation.ts'
+import { fetchChallenge, popOf, WALLET, walletAttestation } from '../support/wallet-attestation.ts'
 import { declare, holderSigner } from '../support/wire.ts'
 
 let world: HaipWorld

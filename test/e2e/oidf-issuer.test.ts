@@ -10,13 +10,8 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { isJwsSignedBy } from '../../src/keys/signature.ts'
-import {
-  type AttestationChanges,
-  type Attester,
-  attestationOf,
-  makeAttester,
-  trusting,
-} from '../support/attestation.ts'
+import { type Attester, attestationOf, makeAttester, trusting } from '../support/attestation.ts'
+import type { JwtChanges } from '../support/jwt.ts'
 import { type DrivenFormat, drivenFormats, shannonBits } from '../support/oidf-formats.ts'
 import {
   authorize,
@@ -313,7 +308,7 @@ describe.each(attestedPlans)('$format for keys that are attested, $by', ({ drive
 
   it('oid4vci-1_0-issuer-fail-invalid-key-attestation-signature', async () => {
     const wallet = await walletWithToken(services, attested)
-    const by = async (changes: AttestationChanges) => {
+    const by = async (changes: JwtChanges) => {
       const nonce = await nonceFor(wallet)
       const attestation = await attestationOf(attester, [wallet.holder.jwk], services.clock.now, {
         ...changes,

@@ -1,13 +1,12 @@
 /** Key attestations by a maker of wallets that the issuer trusts: a leaf below a CA of its own. */
 import type { KeyObject } from 'node:crypto'
-import type { JsonObject } from '../../src/codec/json.ts'
-import { writeJws } from '../../src/codec/jws.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import type { Algorithm } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Authority, type CertificateOptions, certify, makeAuthority } from './forge.ts'
+import { type JwtChanges, writeChangedJwt } from './jwt.ts'
 import { makeKey, type ServiceOptions } from './services.ts'
 
 export interface Attester {
@@ -39,30 +38,23 @@ export function trusting({ authority }: Attester): Pick<ServiceOptions, 'issuer'
   }
 }
 
-/** Members set to undefined are left out, others replace those of a right attestation. */
-export interface AttestationChanges {
-  readonly header?: Readonly<Record<string, unknown>>
-  readonly payload?: Readonly<Record<string, unknown>>
-  readonly sign?: (data: Uint8Array) => Promise<Uint8Array>
-}
-
 export function attestationOf(
   attester: Attester,
   keys: readonly object[],
   now: Date,
-  { header, payload, sign }: AttestationChanges = {},
+  changes: JwtChanges = {},
 ): Promise<string> {
   const seconds = Math.floor(now.getTime() / 1000)
-  return writeJws(
-    { typ: 'key-attestation+jwt', alg: attester.signer.alg, x5c: [...attester.x5c], ...(header as JsonObject) },
-    {
-      iat: seconds,
-      exp: seconds + 3600,
-      attested_keys: keys as JsonObject[],
-      key_storage: ['iso_18045_high'],
-      user_authentication: ['iso_18045_moderate'],
-      ...(payload as JsonObject),
-    },
-    sign ?? ((data) => attester.signer.sign(data)),
+  const payload = {
+    iat: seconds,
+    exp: seconds + 3600,
+    attested_keys: keys,
+    key_storage: ['iso_18045_high'],
+    user_authentication: ['iso_18045_moderate'],
+  }
+  return writeChangedJwt(
+    attester.signer,
+    { header: { typ: 'key-attestation+jwt', x5c: [...attester.x5c] }, payload },
+    changes,
   )
 }

@@ -1,6 +1,5 @@
 /** DPoP as a wallet does it: proofs, and an issuance that is bound to a key. RFC 9449. */
 import { expect } from 'vitest'
-import { writeJws } from '../../src/codec/jws.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import {
   CREDENTIAL_ENDPOINT,
@@ -11,15 +10,9 @@ import {
   startedSession,
   TOKEN_ENDPOINT,
 } from './issuance.ts'
+import { type JwtChanges, writeChangedJwt } from './jwt.ts'
 import { ISSUER_URL, type Services } from './services.ts'
 import { fetchNonce, holderSigner, sha256 } from './wire.ts'
-
-/** Members set to undefined are left out, others replace those of a right proof. */
-export interface DpopChanges {
-  readonly header?: Readonly<Record<string, unknown>>
-  readonly payload?: Readonly<Record<string, unknown>>
-  readonly sign?: (data: Uint8Array) => Promise<Uint8Array>
-}
 
 export interface DpopParts {
   readonly services: Services
@@ -32,12 +25,9 @@ export interface DpopParts {
 
 let count = 0
 
-export function dpopProof(
-  { services, key, url, nonce, token }: DpopParts,
-  { header, payload, sign }: DpopChanges = {},
-): Promise<string> {
+export function dpopProof({ services, key, url, nonce, token }: DpopParts, changes: JwtChanges = {}): Promise<string> {
   count += 1
-  const claims = {
+  const payload = {
     jti: `proof-${count}`,
     htm: 'POST',
     htu: url,
@@ -45,11 +35,7 @@ export function dpopProof(
     nonce,
     ...(token === undefined ? {} : { ath: sha256(token) }),
   }
-  return writeJws(
-    { typ: 'dpop+jwt', alg: key.alg, jwk: { ...key.jwk }, ...header },
-    { ...claims, ...payload },
-    sign ?? ((data) => key.sign(data)),
-  )
+  return writeChangedJwt(key, { header: { typ: 'dpop+jwt', jwk: { ...key.jwk } }, payload }, changes)
 }
 
 export async function dpopNonce(services: Services): Promise<string> {
@@ -97,7 +83,7 @@ export async function boundSession(services: Services, body: Record<string, unkn
   }
 }
 
-export function requestProof(ready: BoundReady, changes: DpopChanges = {}): Promise<string> {
+export function requestProof(ready: BoundReady, changes: JwtChanges = {}): Promise<string> {
   const { services, key, dpop, token } = ready
   return dpopProof({ services, key, url: CREDENTIAL_ENDPOINT, nonce: dpop, token }, changes)
 }

@@ -1,8 +1,8 @@
 /** An issuance up to the step in which a test then goes wrong, and what must hold after a refusal. */
 import { expect } from 'vitest'
-import { writeJws } from '../../src/codec/jws.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { type JwtChanges, writeChangedJwt } from './jwt.ts'
 import { ISSUER_URL, type Services } from './services.ts'
 import {
   codeOf,
@@ -62,20 +62,11 @@ export async function tokenOf({ services, sessionId, form }: Session): Promise<s
   return body.access_token as string
 }
 
-/** Members set to undefined are left out, others replace those of a right proof. */
-export interface ProofChanges {
-  readonly header?: Readonly<Record<string, unknown>>
-  readonly payload?: Readonly<Record<string, unknown>>
-  readonly sign?: (data: Uint8Array) => Promise<Uint8Array>
-}
-
-export function proofOf(ready: Ready, { header, payload, sign }: ProofChanges = {}): Promise<string> {
+export function proofOf(ready: Ready, changes: JwtChanges = {}): Promise<string> {
   const { holder, nonce, audience, services } = ready
-  return writeJws(
-    { typ: 'openid4vci-proof+jwt', alg: holder.alg, kid: `${toDidJwk(holder.jwk)}#0`, ...header },
-    { nonce, aud: audience, iat: Math.floor(services.clock.now.getTime() / 1000), ...payload },
-    sign ?? ((data) => holder.sign(data)),
-  )
+  const header = { typ: 'openid4vci-proof+jwt', kid: `${toDidJwk(holder.jwk)}#0` }
+  const payload = { nonce, aud: audience, iat: Math.floor(services.clock.now.getTime() / 1000) }
+  return writeChangedJwt(holder, { header, payload }, changes)
 }
 
 /** Makes a request as it should be, with members replaced, or left out when they are undefined. */
@@ -88,7 +79,7 @@ export async function request(ready: Ready, changes: Readonly<Record<string, unk
   return requestCredential(ready.services, ready.token, await requestOf(ready, changes))
 }
 
-export async function requestWithProof(ready: Ready, changes: ProofChanges | string): Promise<Response> {
+export async function requestWithProof(ready: Ready, changes: JwtChanges | string): Promise<Response> {
   const jwt = typeof changes === 'string' ? changes : await proofOf(ready, changes)
   return request(ready, { proof: { proof_type: 'jwt', jwt } })
 }

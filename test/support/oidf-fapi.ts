@@ -24,9 +24,10 @@ import {
   visit,
   walletAsking,
 } from './code-flow.ts'
-import { type DpopChanges, dpopNonce, dpopProof } from './dpop.ts'
+import { dpopNonce, dpopProof } from './dpop.ts'
 import type { HaipWorld } from './haip.ts'
 import { CREDENTIAL_ENDPOINT, requestOf, TOKEN_ENDPOINT } from './issuance.ts'
+import type { JwtChanges } from './jwt.ts'
 import { ISSUER_URL, type Services } from './services.ts'
 import { fetchChallenge, popOf, WALLET, type WalletInstance, walletAttestation } from './wallet-attestation.ts'
 import { holderSigner } from './wire.ts'
@@ -46,7 +47,7 @@ export interface FapiClient {
 /** The differences of a request from a right one. */
 export interface SentRequest {
   /** The changes of the DPoP proof; `none` for a request without one. */
-  readonly dpop?: DpopChanges | 'none'
+  readonly dpop?: JwtChanges | 'none'
   readonly key?: Signer
   readonly isUnattested?: boolean
 }

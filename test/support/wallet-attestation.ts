@@ -1,23 +1,15 @@
 /** A provider of wallets whose attestations an issuer takes, and an instance that it attests. */
 import { expect } from 'vitest'
-import type { JsonObject } from '../../src/codec/json.ts'
-import { writeJws } from '../../src/codec/jws.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Attester, makeAttester } from './attestation.ts'
 import type { Session } from './issuance.ts'
 import { TOKEN_ENDPOINT } from './issuance.ts'
+import { type JwtChanges, writeChangedJwt } from './jwt.ts'
 import { ISSUER_URL, type ServiceOptions, type Services } from './services.ts'
 import { holderSigner } from './wire.ts'
 
 export const WALLET = 'https://wallet.example'
-
-/** Members set to undefined are left out, others replace those of a right JWT. */
-export interface JwtChanges {
-  readonly header?: Readonly<Record<string, unknown>>
-  readonly payload?: Readonly<Record<string, unknown>>
-  readonly sign?: (data: Uint8Array) => Promise<Uint8Array>
-}
 
 export interface WalletInstance {
   readonly provider: Attester
@@ -47,26 +39,18 @@ export function trustingProvider(
 export function walletAttestation(
   { provider, key }: WalletInstance,
   now: Date,
-  { header, payload, sign }: JwtChanges = {},
+  changes: JwtChanges = {},
 ): Promise<string> {
   const seconds = Math.floor(now.getTime() / 1000)
-  return writeJws(
-    {
-      typ: 'oauth-client-attestation+jwt',
-      alg: provider.signer.alg,
-      x5c: [...provider.x5c],
-      ...(header as JsonObject),
-    },
-    {
-      sub: WALLET,
-      wallet_name: 'Example Wallet',
-      iat: seconds,
-      exp: seconds + 3600,
-      cnf: { jwk: { ...key.jwk } },
-      ...(payload as JsonObject),
-    },
-    sign ?? ((data) => provider.signer.sign(data)),
-  )
+  const header = { typ: 'oauth-client-attestation+jwt', x5c: [...provider.x5c] }
+  const payload = {
+    sub: WALLET,
+    wallet_name: 'Example Wallet',
+    iat: seconds,
+    exp: seconds + 3600,
+    cnf: { jwk: { ...key.jwk } },
+  }
+  return writeChangedJwt(provider.signer, { header, payload }, changes)
 }
 
 let count = 0
@@ -74,20 +58,11 @@ let count = 0
 export function popOf(
   { key }: WalletInstance,
   { now, challenge, audience }: { readonly now: Date; readonly challenge: string; readonly audience: string },
-  { header, payload, sign }: JwtChanges = {},
+  changes: JwtChanges = {},
 ): Promise<string> {
   count += 1
-  return writeJws(
-    { typ: 'oauth-client-attestation-pop+jwt', alg: key.alg, ...(header as JsonObject) },
-    {
-      aud: audience,
-      jti: `pop-${count}`,
-      iat: Math.floor(now.getTime() / 1000),
-      challenge,
-      ...(payload as JsonObject),
-    },
-    sign ?? ((data) => key.sign(data)),
-  )
+  const payload = { aud: audience, jti: `pop-${count}`, iat: Math.floor(now.getTime() / 1000), challenge }
+  return writeChangedJwt(key, { header: { typ: 'oauth-client-attestation-pop+jwt' }, payload }, changes)
 }
 
 export async function fetchChallenge(services: Services): Promise<string> {
