@@ -74,12 +74,7 @@ export function formatContract(fixture: FormatFixture): void {
     ...validity,
     ...(status && { status }),
   })
-  const issue = (claims: JsonObject, more: JsonObject = {}) =>
-    format.issue(
-      { ...orderOf(claims), configuration: configurationOf({ ...configuration, ...more }) },
-      issuer,
-      randomBytes,
-    )
+  const issue = (claims: JsonObject) => format.issue(orderOf(claims), issuer, randomBytes)
   const below = (...position: ClaimPosition): ClaimPosition => [...root, ...position]
   /** Without any claim, where they would be may be missing as well. */
   const claimsOf = ({ claims, securingMembers }: Evidence): Json =>

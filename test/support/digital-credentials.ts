@@ -45,8 +45,8 @@ export async function fetchPageRequest(services: Services, { digital_credentials
 }
 
 /** Returns the request as presentations are made for it: the audience is the origin, whoever signed the request. */
-export function asRequestObject(unsigned: JsonObject, origin = ORIGIN): RequestObject {
-  return { ...(unsigned as unknown as RequestObject), client_id: `origin:${origin}` }
+export function asRequestObject(unsigned: JsonObject): RequestObject {
+  return { ...(unsigned as unknown as RequestObject), client_id: `origin:${ORIGIN}` }
 }
 
 /** Posts what the browser gave to the page. */

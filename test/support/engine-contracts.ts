@@ -43,10 +43,9 @@ export async function deployComponent(
   name: string,
   component: string | undefined,
   engines: readonly ListedContract[],
-  uri = '',
 ): Promise<Address> {
   const engine = engines.map(({ address, url }) => `${evmAddress(address)}=${url}`)
-  const { address } = await deploy(at, name, { engine, component, 'component-uri': uri, args: '[]' })
+  const { address } = await deploy(at, name, { engine, component, 'component-uri': '', args: '[]' })
   return parseAddress(address)
 }
 

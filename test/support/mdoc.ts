@@ -224,8 +224,8 @@ export function membersOf(value: Cbor | undefined): Members {
 }
 
 /** Returns the item of the element of that name, decoded, and where it stands. */
-export function itemOf(forgery: MdocForgery, name: string, nameSpace = NAMESPACE) {
-  const items = forgery.nameSpaces.get(nameSpace) ?? []
+export function itemOf(forgery: MdocForgery, name: string) {
+  const items = forgery.nameSpaces.get(NAMESPACE) ?? []
   const index = items.findIndex((item) => asMap(decodeCbor(item), 'it').get('elementIdentifier') === name)
   const bytes = items[index]
   if (bytes === undefined) throw new Error(`no element ${name}`)
@@ -239,11 +239,11 @@ export function replaceItem(forgery: MdocForgery, name: string, bytes: Uint8Arra
   if (signed) digestsOf(forgery).set(item.get('digestID') as number, digestItem(bytes))
 }
 
-/** Returns the digests of a namespace, to be changed in place. */
-export function digestsOf({ mso }: MdocForgery, nameSpace = NAMESPACE): Members {
+/** Returns the digests of the namespace, to be changed in place. */
+export function digestsOf({ mso }: MdocForgery): Members {
   const all = membersOf(mso.get('valueDigests'))
-  const digests = membersOf(all.get(nameSpace))
-  mso.set('valueDigests', all.set(nameSpace, digests))
+  const digests = membersOf(all.get(NAMESPACE))
+  mso.set('valueDigests', all.set(NAMESPACE, digests))
   return digests
 }
 

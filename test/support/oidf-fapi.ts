@@ -242,14 +242,10 @@ export async function expectResource(client: FapiClient, token: string, changes:
 }
 
 /** Expects a refusal in JSON, whose members are those of RFC 6749 section 5.2. */
-export async function expectOauthError(
-  response: Response,
-  codes: readonly string[],
-  statuses: readonly number[] = [400],
-): Promise<void> {
+export async function expectOauthError(response: Response, codes: readonly string[]): Promise<void> {
   expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
   const body = (await response.json()) as JsonObject
-  expect(statuses).toContain(response.status)
+  expect(response.status).toBe(400)
   expect(codes).toContain(body.error)
   expect(Object.keys(body).filter((name) => !['error', 'error_description'].includes(name))).toEqual([])
   expect(body.error_description).toMatch(/^[ !#-[\]-~]*$/)

@@ -15,10 +15,10 @@ export interface Processes {
 }
 
 /** Starts two processes, with one key, one clock and one configuration. */
-export async function startProcesses(issuer: Record<string, unknown> = {}): Promise<Processes> {
+export async function startProcesses(): Promise<Processes> {
   const services = await startServices()
   const open = testDatabase<IssuerCollections>(issuerMigrations)
-  const read = readIssuerConfig(settings('issuer', ISSUER_URL, issuer), filesOf(services.files), services.clock.now)
+  const read = readIssuerConfig(settings('issuer', ISSUER_URL), filesOf(services.files), services.clock.now)
   if ('mistakes' in read) throw new Error(read.mistakes.join())
   const closing: (() => Promise<void>)[] = []
   const start = async (): Promise<Services> => {
