@@ -1,21 +1,10 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { CONTRACT, type Script, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
-import { closedAfterwards } from '../../test/support/engine-calls.ts'
+import { CONTRACT, startEngine } from '../../test/support/engine.ts'
+import { answer, closedAfterwards, contractsOf, later, saying } from '../../test/support/engine-calls.ts'
 import { ChainError } from '../chain/chain.ts'
 import type { HttpClientRequest } from '../http/outbound.ts'
 import { SourceError } from './component-source.ts'
-
-const answer = async ({ engine, url }: TestEngine) => {
-  const { statusCode, headers, body } = await engine.app.inject(url)
-  return statusCode === 200 ? body : headers['x-engine-error']
-}
-const contractsOf = async ({ engine }: TestEngine) =>
-  (await engine.app.inject('/engine')).json<{ contracts: { state_change: string }[] }>().contracts
-const saying = (words: string): Script => ({ http: () => Promise.resolve(text(words)) })
-const later = (engine: TestEngine, seconds: number): void => {
-  engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
-}
 
 describe('the component of a contract', () => {
   it('is a visible failure while its file cannot be used', async () => {

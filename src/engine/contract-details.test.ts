@@ -1,21 +1,17 @@
 import { type AddressInfo, connect } from 'node:net'
 import { Ajv } from 'ajv'
-import { afterEach, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { CONTRACT, ENGINE, type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { closedAfterwards } from '../../test/support/engine-calls.ts'
 import { evmAddress } from '../offchain/address.ts'
 import { openApi } from './openapi.ts'
 
 const KEY = 'k'.repeat(64)
 const WITH_KEY = { integrations: { authentication: { [KEY]: 'console' } } }
-const open: TestEngine[] = []
-afterEach(async () => {
-  for (const { engine } of open.splice(0)) await engine.app.close()
-})
 
 async function engineOf(script: Script, settings: Record<string, unknown> = WITH_KEY): Promise<TestEngine> {
   const engine = await serving(script, { settings })
-  open.push(engine)
-  return engine
+  return closedAfterwards(engine)
 }
 
 function ask({ engine }: TestEngine, contract = evmAddress(CONTRACT) as string, key: string | undefined = KEY) {

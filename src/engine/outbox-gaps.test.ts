@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ENGINE, type TestEngine } from '../../test/support/engine.ts'
-import {
-  closeAfterTest,
-  closeEnginesAfterEach,
-  include,
-  pass,
-  payloads,
-  send,
-  started,
-} from '../../test/support/outbox.ts'
-
-closeEnginesAfterEach()
+import { closeAfterTest } from '../../test/support/engine-calls.ts'
+import { include, pass, payloads, send, started } from '../../test/support/outbox.ts'
 
 describe('a gap in the nonces', () => {
   /** Sends a transaction when the node says a nonce that is too high. */

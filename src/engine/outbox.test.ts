@@ -1,18 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
-import {
-  closeAfterTest,
-  closeEnginesAfterEach,
-  include,
-  pass,
-  payloads,
-  send,
-  sending,
-  started,
-} from '../../test/support/outbox.ts'
+import { closeAfterTest } from '../../test/support/engine-calls.ts'
+import { include, pass, payloads, send, sending, started } from '../../test/support/outbox.ts'
 import { ChainError } from '../chain/chain.ts'
 import { END_OF_TIME } from '../store/store.ts'
-
-closeEnginesAfterEach()
 
 const OTHER = `00${'d2'.repeat(20)}`
 /** Serves another contract too. */

@@ -1,19 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CONTRACT, ENGINE, type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { closeAfterTest } from '../../test/support/engine-calls.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import { ChainError } from '../chain/chain.ts'
 import { writer } from '../offchain/rpc.ts'
 import { type EngineCollections, engineMigrations } from './collections.ts'
 
-const open: TestEngine[] = []
-afterEach(async () => {
-  for (const { engine } of open.splice(0)) await engine.app.close()
-})
-const kept = async (made: Promise<TestEngine>): Promise<TestEngine> => {
-  const engine = await made
-  open.push(engine)
-  return engine
-}
 const ask = async ({ engine, url }: TestEngine, method: 'GET' | 'POST' = 'GET') => {
   const { statusCode, body, headers } = await engine.app.inject({ method, url })
   return statusCode === 200 ? body : [statusCode, headers['x-engine-error']]
@@ -50,7 +42,7 @@ const counting = () => {
 }
 /** Serves a contract that was posted to once, at a block that the chain can take back. */
 const postedTo = async (...args: Parameters<typeof serving>): Promise<TestEngine> => {
-  const engine = await kept(serving(...args))
+  const engine = await closeAfterTest(serving(...args))
   engine.chain.mine()
   await engine.rounds()
   expect(await ask(engine, 'POST')).toBe('0')
@@ -157,10 +149,10 @@ describe('a chain that takes back a block which a contract had been acted on at'
     const { script } = counting()
     const engine = await postedTo(script)
     engine.chain.reorganise(1)
-    const restarted = await kept(engine.restart())
+    const restarted = await closeAfterTest(engine.restart())
     await restarted.rounds()
     expect([await ask(restarted), events(restarted, 'reconciled').length]).toEqual(['1', 1])
-    const again = await kept(restarted.restart())
+    const again = await closeAfterTest(restarted.restart())
     await again.rounds()
     expect([await ask(again), events(again, 'acted_on_lost_block').length]).toEqual(['1', 0])
   })
@@ -176,7 +168,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
       hands.set('asked', String(asked.length))
       return Promise.resolve(list)
     }
-    const engine = await kept(serving({ ...script, engines }, { contract: { engines: undefined } }))
+    const engine = await closeAfterTest(serving({ ...script, engines }, { contract: { engines: undefined } }))
     engine.chain.mine()
     await engine.rounds()
     expect(await ask(engine, 'POST')).toBe('0')
@@ -187,7 +179,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
     engine.chain.set({ address: CONTRACT })
     await engine.rounds()
     expect([asked.length > before, await ask(engine)]).toEqual([true, RECONCILING])
-    const restarted = await kept(engine.restart())
+    const restarted = await closeAfterTest(engine.restart())
     await restarted.rounds()
     expect(await ask(restarted)).toEqual(RECONCILING)
     world.fails = false
@@ -212,7 +204,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
 
   it('looks the block up of a call that ran while the contracts were read again', async () => {
     const { script } = counting()
-    const engine = await kept(serving(script))
+    const engine = await closeAfterTest(serving(script))
     expect(await ask(engine, 'POST')).toBe('0')
     for (let blocks = 0; blocks < 3; blocks++) engine.chain.mine()
     await engine.rounds()
@@ -280,7 +272,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
         return Promise.resolve(text('sent'))
       },
     }
-    const engine = await kept(serving(script))
+    const engine = await closeAfterTest(serving(script))
     engine.chain.mine()
     await engine.rounds()
     for (let times = 0; times < 3; times++) {
@@ -305,7 +297,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
 describe('a contract that nothing was taken back of', () => {
   it('is served at once after a reorganisation that does not reach to what was done for it', async () => {
     const { script } = counting()
-    const engine = await kept(serving(script))
+    const engine = await closeAfterTest(serving(script))
     await ask(engine, 'POST')
     for (let blocks = 0; blocks < 3; blocks++) engine.chain.mine()
     await engine.rounds()
@@ -316,7 +308,7 @@ describe('a contract that nothing was taken back of', () => {
 
   it('waits while the chain cannot be asked for its block, and nobody is told that a block was taken back', async () => {
     const { script } = counting()
-    const engine = await kept(serving(script))
+    const engine = await closeAfterTest(serving(script))
     await ask(engine, 'POST')
     engine.chain.mine()
     await engine.rounds()
@@ -349,7 +341,7 @@ describe('a contract that nothing was taken back of', () => {
 
   it('is served as before by a node of several that lacks the newest blocks', async () => {
     const { script } = counting()
-    const engine = await kept(serving(script))
+    const engine = await closeAfterTest(serving(script))
     const old = await engine.chain.fetchHead()
     engine.chain.mine()
     await engine.rounds()
@@ -369,7 +361,7 @@ describe('a node that does not keep old blocks', () => {
     const hasBlock = engine.chain.hasBlock.bind(engine.chain)
     engine.chain.hasBlock = (block) =>
       block.number > 500 ? hasBlock(block) : Promise.reject(new ChainError('pruned history', { kind: 'failed' }))
-    const restarted = await kept(engine.restart())
+    const restarted = await closeAfterTest(engine.restart())
     await restarted.rounds()
     expect(await ask(restarted)).toBe('1')
     expect(events(restarted, 'acted_on_lost_block')).toEqual([])

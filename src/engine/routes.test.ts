@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { METHODS } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { CONTRACT, ENGINE, serving, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
+import { closeAfterTest } from '../../test/support/engine-calls.ts'
 import { evmAddress } from '../offchain/address.ts'
 import {
   type Endorsement,
@@ -13,18 +14,9 @@ import {
 import { openApi } from './openapi.ts'
 import { makeProblem, type ProblemCode, problems } from './problem.ts'
 
-const open: TestEngine[] = []
-afterEach(async () => {
-  for (const { engine } of open.splice(0)) await engine.app.close()
-})
-const kept = async (made: Promise<TestEngine>): Promise<TestEngine> => {
-  const engine = await made
-  open.push(engine)
-  return engine
-}
 /** Answers with what it saw. */
 const echo = () =>
-  kept(
+  closeAfterTest(
     serving({
       http: ({ call: { hook } }) => {
         if (hook.kind !== 'http') throw new Error('no request')
@@ -135,7 +127,7 @@ describe('what the component sees', () => {
 })
 
 describe('what goes out', () => {
-  const answering = (response: object) => kept(serving({ http: () => Promise.resolve(response) }))
+  const answering = (response: object) => closeAfterTest(serving({ http: () => Promise.resolve(response) }))
   const header = (name: string, ...values: string[]) => ({ name, values })
 
   it('is the answer of the component, with nothing invented but what the engine says', async () => {
@@ -259,7 +251,7 @@ describe('what goes out', () => {
   })
 
   it('has no body for HEAD, which the component sees as GET and the signature covers as it came', async () => {
-    const { engine, url } = await kept(
+    const { engine, url } = await closeAfterTest(
       serving({
         http: ({ call: { hook } }) => {
           const method = hook.kind === 'http' ? hook.request.method : ''
@@ -353,7 +345,7 @@ describe('the answers of the engine itself', () => {
 
   it('404 for a contract that is not served, and where a component takes no requests', async () => {
     expect(await problemOf(await echo(), `/offchain/${'ab'.repeat(20)}/x`)).toEqual([404, 'unknown-contract'])
-    const silent = await kept(serving({ stateChange: () => Promise.resolve() }))
+    const silent = await closeAfterTest(serving({ stateChange: () => Promise.resolve() }))
     expect(await problemOf(silent, silent.url)).toEqual([404, 'no-http-hook'])
     expect(await problemOf(silent, '/offchains')).toEqual([404, 'not-found'])
     expect(await problemOf(silent, `/engine/contracts/${CONTRACT}/b`)).toEqual([404, 'not-found'])
@@ -378,7 +370,7 @@ describe('the answers of the engine itself', () => {
 
   it('500 for a trap, without a word of it; 502 and 504 for what else goes wrong', async () => {
     let kind: 'bad-response' | 'deadline' | undefined
-    const engine = await kept(
+    const engine = await closeAfterTest(
       serving({ http: () => (kind === undefined ? Promise.reject(new Error('secret words')) : Promise.resolve(kind)) }),
     )
     const { statusCode, body, headers } = await engine.engine.app.inject(engine.url)
@@ -393,7 +385,7 @@ describe('the answers of the engine itself', () => {
 
   it('whose reason is in the log, under the id of the request', async () => {
     const answers: ('bad-response' | 'deadline' | undefined)[] = [undefined, 'bad-response', 'deadline']
-    const engine = await kept(
+    const engine = await closeAfterTest(
       serving({
         http: () => {
           const answer = answers.shift()
@@ -422,7 +414,7 @@ describe('the answers of the engine itself', () => {
   })
 
   it('503 before the first look, and when the chain was not seen for too long', async () => {
-    const fresh = await kept(startEngine())
+    const fresh = await closeAfterTest(startEngine())
     expect(await problemOf(fresh, `/offchain/${CONTRACT}/`)).toEqual([503, 'starting'])
     expect(await problemOf(fresh, '/health/ready')).toEqual([503, 'starting'])
     const engine = await echo()
@@ -440,7 +432,7 @@ describe('the answers of the engine itself', () => {
 
   it('429 with Retry-After for one address that asks too much', async () => {
     const settings = { limits: { requestsPerSecond: 2, requestBurst: 3 } }
-    const engine = await kept(serving({ http: () => Promise.resolve(text('')) }, { settings }))
+    const engine = await closeAfterTest(serving({ http: () => Promise.resolve(text('')) }, { settings }))
     const answers = []
     for (let asked = 0; asked < 4; asked++) answers.push(await engine.engine.app.inject(engine.url))
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 429])
@@ -561,7 +553,7 @@ describe('browsers', () => {
 
   it('are the component’s own affair where the operator says so', async () => {
     const headers = [{ name: 'Access-Control-Allow-Origin', values: ['https://one.example'] }]
-    const { engine, url } = await kept(
+    const { engine, url } = await closeAfterTest(
       serving({ http: () => Promise.resolve({ status: 204, headers }) }, { settings: { cors: false } }),
     )
     const answer = await engine.app.inject({ method: 'OPTIONS', url, headers: preflight('PUT') })
@@ -586,7 +578,7 @@ describe('a thousand connections', () => {
 
 it('keeps a connection open for as long as its limits let a call take, the call that runs again included', async () => {
   const timeoutOf = async (limits: object): Promise<number> =>
-    (await kept(serving({}, { settings: { limits } }))).engine.app.server.timeout
+    (await closeAfterTest(serving({}, { settings: { limits } }))).engine.app.server.timeout
   expect(await timeoutOf({})).toBe(70_000)
   expect(await timeoutOf({ httpSeconds: 120, queueSeconds: 30 })).toBe(310_000)
 })
@@ -594,7 +586,7 @@ it('keeps a connection open for as long as its limits let a call take, the call 
 describe('answers of components that nobody reads', () => {
   it('hold so much memory together and no more', async () => {
     const MIB = 1024 * 1024
-    const { engine } = await kept(serving({ http: () => Promise.resolve({ body: Buffer.alloc(16 * MIB) }) }))
+    const { engine } = await closeAfterTest(serving({ http: () => Promise.resolve({ body: Buffer.alloc(16 * MIB) }) }))
     await engine.app.listen({ port: 0, host: '127.0.0.1' })
     const { port } = engine.app.server.address() as AddressInfo
     const accepted: Socket[] = []
@@ -656,7 +648,7 @@ describe('the contracts in GET /engine', () => {
   const addressAt = (at: number) => `00${at.toString(16).padStart(40, '0')}`
 
   it('come in pages, all of them, each once, however many there are', async () => {
-    const engine = await kept(startEngine())
+    const engine = await closeAfterTest(startEngine())
     const addresses = Array.from({ length: 600 }, (_, at) => addressAt(at * 7919))
     for (const address of addresses.toReversed()) engine.chain.set({ address, engines: [] })
     await engine.task('chain')
@@ -667,7 +659,7 @@ describe('the contracts in GET /engine', () => {
   })
 
   it('are not sorted for each request, which would take long for many', async () => {
-    const engine = await kept(startEngine())
+    const engine = await closeAfterTest(startEngine())
     const add = async (...places: readonly number[]) => {
       for (const at of places) engine.chain.set({ address: addressAt(at), engines: [] })
       await engine.task('chain')
@@ -686,7 +678,7 @@ describe('the contracts in GET /engine', () => {
   })
 
   it('do not make it longer than clients read, whatever their components are', async () => {
-    const engine = await kept(startEngine())
+    const engine = await closeAfterTest(startEngine())
     const hooks = Array.from({ length: 4000 }, (_, at) => `off_chain_thread_${at.toString(16)}`)
     const { sha256, bytes } = engine.runtime.add('many timers', {})
     engine.files.set(sha256, bytes)
@@ -705,7 +697,7 @@ describe('the contracts in GET /engine', () => {
   })
 
   it.each(['?after=', '?after=0x12', '?after=0x12&after=0x13'])('begin after no such address: %s', async (query) => {
-    const { engine } = await kept(startEngine())
+    const { engine } = await closeAfterTest(startEngine())
     const { statusCode, headers, json } = await engine.app.inject(`/engine${query}`)
     expect([statusCode, headers['x-engine-error']]).toEqual([400, 'bad-address'])
     expect(json<{ detail: string }>().detail).toContain('`next` of the page before')
@@ -720,7 +712,7 @@ describe('the OpenAPI document', () => {
   ] as const)('has the statuses of %s', async (path, described) => {
     const { get } = openApi.paths[path]
     expect(Object.keys(get.responses)).toEqual(described)
-    const engine = await kept(startEngine({ settings: { limits: { requestBurst: 1 } } }))
+    const engine = await closeAfterTest(startEngine({ settings: { limits: { requestBurst: 1 } } }))
     for (let requests = 0; requests < 2; requests++) {
       const { statusCode } = await engine.engine.app.inject(path)
       expect(described).toContain(String(statusCode))

@@ -1,11 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CONTRACT, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { closedAfterwards } from '../../test/support/engine-calls.ts'
 import { createHeadAge } from './standstill.ts'
 
-const open: TestEngine[] = []
-afterEach(async () => {
-  for (const { engine } of open.splice(0)) await engine.app.close()
-})
 const problemOf = async ({ engine }: TestEngine, path: string) => {
   const { statusCode, headers } = await engine.app.inject(path)
   return statusCode === 200 ? 'served' : [statusCode, headers['x-engine-error']]
@@ -24,8 +21,7 @@ const onEvm = async (more: object = {}): Promise<TestEngine> => {
       settings: { chain, contractFilter: [CONTRACT] },
     },
   )
-  open.push(engine)
-  return engine
+  return closedAfterwards(engine)
 }
 
 describe('a chain whose node answers, and has no new blocks', () => {
@@ -51,7 +47,7 @@ describe('a chain whose node answers, and has no new blocks', () => {
     const engine = await onEvm()
     engine.clock.now = new Date(engine.clock.now.getTime() + 61_000)
     const restarted = await engine.restart()
-    open.push(restarted)
+    closedAfterwards(restarted)
     await restarted.rounds()
     expect(await problemOf(restarted, restarted.url)).toEqual([503, 'stale-chain'])
   })

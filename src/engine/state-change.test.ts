@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { CONTRACT, type Script, type TestEngine, text } from '../../test/support/engine.ts'
-import { closedAfterwards, started } from '../../test/support/engine-calls.ts'
-
-const contractsOf = async ({ engine }: TestEngine) =>
-  (await engine.app.inject('/engine')).json<{ contracts: { state_change: string }[] }>().contracts
-const saying = (words: string): Script => ({ http: () => Promise.resolve(text(words)) })
-const later = (engine: TestEngine, seconds: number): void => {
-  engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
-}
+import { CONTRACT, type Script } from '../../test/support/engine.ts'
+import { closedAfterwards, contractsOf, later, saying, started } from '../../test/support/engine-calls.ts'
 
 describe('the state change hook', () => {
   const counting = () => {

@@ -1,25 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { CONTRACT, ENGINE, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { describe, expect, it } from 'vitest'
+import { CONTRACT, ENGINE, serving, text } from '../../test/support/engine.ts'
+import { answer, closedAfterwards, later } from '../../test/support/engine-calls.ts'
 import { ChainError } from '../chain/chain.ts'
-
-const open: TestEngine[] = []
-afterEach(async () => {
-  for (const { engine } of open.splice(0)) await engine.app.close()
-})
-const answer = async ({ engine, url }: TestEngine, at = url) => {
-  const { statusCode, headers, body } = await engine.app.inject(at)
-  return statusCode === 200 ? body : headers['x-engine-error']
-}
-const later = (engine: TestEngine, seconds: number): void => {
-  engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
-}
 
 /** The stack of an error of this file. */
 const STACK = expect.stringContaining('watcher-unread.test.ts') as string
 
 it('logs why a chain cannot be asked: the sentence of the chain, or an unexpected error as a whole', async () => {
   const engine = await serving({ http: () => Promise.resolve(text('yes')) })
-  open.push(engine)
+  closedAfterwards(engine)
   const fetchHead = engine.chain.fetchHead.bind(engine.chain)
   for (const error of [new ChainError('the node answers nothing'), new TypeError('a mistake')]) {
     engine.chain.fetchHead = () => Promise.reject(error)
@@ -40,7 +29,7 @@ describe('a contract that cannot be read', () => {
   /** Serves two contracts with one component; `refuse` makes the node refuse what is asked of these. */
   const withTwo = async () => {
     const engine = await serving({ http: () => Promise.resolve(text('yes')) })
-    open.push(engine)
+    closedAfterwards(engine)
     engine.chain.set({ address: OTHER, component: { sha256: [...engine.files.keys()][0] ?? '', uri: '' } })
     await engine.rounds()
     const contract = engine.chain.fetchContract.bind(engine.chain)

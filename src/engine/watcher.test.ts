@@ -1,32 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import {
-  CONTRACT,
-  ENGINE,
-  type Script,
-  serving,
-  startEngine,
-  type TestEngine,
-  text,
-} from '../../test/support/engine.ts'
-
-const open: TestEngine[] = []
-afterEach(async () => {
-  for (const { engine } of open.splice(0)) await engine.app.close()
-})
-const kept = async (made: Promise<TestEngine>): Promise<TestEngine> => {
-  const engine = await made
-  open.push(engine)
-  return engine
-}
-const answer = async ({ engine, url }: TestEngine, at = url) => {
-  const { statusCode, headers, body } = await engine.app.inject(at)
-  return statusCode === 200 ? body : headers['x-engine-error']
-}
-const saying = (words: string): Script => ({ http: () => Promise.resolve(text(words)) })
+import { describe, expect, it } from 'vitest'
+import { CONTRACT, ENGINE, serving, startEngine } from '../../test/support/engine.ts'
+import { answer, closeAfterTest, saying } from '../../test/support/engine-calls.ts'
 
 describe('the contracts of a chain', () => {
   it('are served as they come, change their component, and go', async () => {
-    const engine = await kept(startEngine())
+    const engine = await closeAfterTest(startEngine())
     await engine.rounds()
     expect(await answer(engine)).toBe('unknown-contract')
     const [one, two] = [engine.runtime.add('one', saying('one')), engine.runtime.add('two', saying('two'))]
@@ -50,7 +28,9 @@ describe('the contracts of a chain', () => {
 
   it('are only those of the filter', async () => {
     const other = `00${'d2'.repeat(20)}`
-    const engine = await kept(serving(saying('yes'), { settings: { contractFilter: [`0x${'c1'.repeat(20)}`] } }))
+    const engine = await closeAfterTest(
+      serving(saying('yes'), { settings: { contractFilter: [`0x${'c1'.repeat(20)}`] } }),
+    )
     engine.chain.set({ address: other, component: { sha256: [...engine.files.keys()][0] ?? '', uri: '' } })
     await engine.rounds()
     expect(await answer(engine)).toBe('yes')
@@ -58,10 +38,10 @@ describe('the contracts of a chain', () => {
   })
 
   it('may leave it to the operator which component is theirs', async () => {
-    const engine = await kept(startEngine())
+    const engine = await closeAfterTest(startEngine())
     const { sha256, bytes } = engine.runtime.add('named', saying('named'))
     engine.files.set(sha256, bytes)
-    const named = await kept(
+    const named = await closeAfterTest(
       startEngine({ from: engine, settings: { components: { [CONTRACT]: sha256.toUpperCase() } } }),
     )
     engine.chain.set({ address: CONTRACT })
@@ -71,7 +51,7 @@ describe('the contracts of a chain', () => {
   })
 
   it('are answered at the block of the last look, which the answer names', async () => {
-    const engine = await kept(serving(saying('x')))
+    const engine = await closeAfterTest(serving(saying('x')))
     engine.chain.mine()
     expect((await engine.engine.app.inject(engine.url)).headers['x-engine-block']).toBe('1')
     await engine.rounds()
@@ -79,7 +59,7 @@ describe('the contracts of a chain', () => {
   })
 
   it('changes nothing of what is served when a look fails', async () => {
-    const engine = await kept(serving(saying('still')))
+    const engine = await closeAfterTest(serving(saying('still')))
     const changed = engine.chain.listChanged.bind(engine.chain)
     engine.chain.listChanged = () => Promise.reject(new Error('not now'))
     engine.chain.mine([CONTRACT])

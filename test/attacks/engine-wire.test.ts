@@ -7,7 +7,8 @@ import type { Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { parseEngineSignature, verifyResponse } from '../../src/offchain/response-signature.ts'
-import { CONTRACT, ENGINE, serving, type TestEngine, text } from '../support/engine.ts'
+import { CONTRACT, ENGINE, serving, text } from '../support/engine.ts'
+import { closedAfterwards } from '../support/engine-calls.ts'
 
 interface Wire {
   /** The requests that the component got, as `METHOD URI BODY`. */
@@ -16,11 +17,9 @@ interface Wire {
   readonly open: () => Socket
 }
 
-const open: TestEngine[] = []
 const sockets: Socket[] = []
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy()
-  for (const { engine } of open.splice(0)) await engine.app.close()
 })
 
 async function listening(prepare: (server: Server) => void = () => undefined): Promise<Wire> {
@@ -33,7 +32,7 @@ async function listening(prepare: (server: Server) => void = () => undefined): P
       return Promise.resolve(text(`you asked ${uri}`))
     },
   })
-  open.push(started)
+  closedAfterwards(started)
   const { app } = started.engine
   prepare(app.server)
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -8,6 +8,25 @@ export function closedAfterwards(engine: TestEngine): TestEngine {
   return engine
 }
 
+/** Closes the engine that is being started when the test is over. */
+export const closeAfterTest = (starting: Promise<TestEngine>): Promise<TestEngine> => starting.then(closedAfterwards)
+
+/** Returns the answer of a contract, or the code by which the engine refuses. */
+export const answer = async ({ engine, url }: TestEngine, at = url) => {
+  const { statusCode, headers, body } = await engine.app.inject(at)
+  return statusCode === 200 ? body : headers['x-engine-error']
+}
+
+export const contractsOf = async ({ engine }: TestEngine) =>
+  (await engine.app.inject('/engine')).json<{ contracts: { state_change: string }[] }>().contracts
+
+/** A component that answers every request with these words. */
+export const saying = (words: string): Script => ({ http: () => Promise.resolve(text(words)) })
+
+export const later = ({ clock }: TestEngine, seconds: number): void => {
+  clock.now = new Date(clock.now.getTime() + seconds * 1000)
+}
+
 export const started = async (script: Script, options?: TestEngineOptions): Promise<TestEngine> =>
   closedAfterwards(await serving(script, options))
 

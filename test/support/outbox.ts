@@ -1,22 +1,6 @@
 /** An engine whose component sends transactions, for the tests of the outbox. */
-import { afterEach } from 'vitest'
 import { type Script, serving, type TestEngine, type TestEngineOptions } from './engine.ts'
-
-const open: TestEngine[] = []
-
-/** Closes the engines after each test of the file that calls it. */
-export function closeEnginesAfterEach(): void {
-  afterEach(async () => {
-    for (const { engine } of open.splice(0)) await engine.app.close()
-  })
-}
-
-/** Returns the engine when it has started, and closes it after the test. */
-export const closeAfterTest = async (start: Promise<TestEngine>): Promise<TestEngine> => {
-  const engine = await start
-  open.push(engine)
-  return engine
-}
+import { closeAfterTest } from './engine-calls.ts'
 
 /** Sends a transaction for each word of the path, whose gas may follow a colon. */
 export const sending: Script = {
