@@ -22,7 +22,7 @@ import {
   readySession,
   request,
 } from '../support/issuance.ts'
-import type { JwtChanges } from '../support/jwt.ts'
+import { header, type JwtChanges, payload } from '../support/jwt.ts'
 import { ISSUER_URL, makeKey, type Services, startServices } from '../support/services.ts'
 import { call, configuration, declare, fetchNonce, holderSigner } from '../support/wire.ts'
 
@@ -43,8 +43,6 @@ interface Attack {
   readonly why: RegExp
 }
 
-const header = (changes: Record<string, unknown>) => (): JwtChanges => ({ header: changes })
-const payload = (changes: Record<string, unknown>) => (): JwtChanges => ({ payload: changes })
 const certificate = (options: Parameters<typeof attesterCertificate>[1]) => () => ({
   header: { x5c: [attesterCertificate(attester, options)] },
 })

@@ -24,7 +24,7 @@ import {
   TOKEN_ENDPOINT,
   tokenOf,
 } from '../support/issuance.ts'
-import type { JwtChanges } from '../support/jwt.ts'
+import { header, type JwtChanges, payload } from '../support/jwt.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import {
   configuration,
@@ -62,8 +62,6 @@ async function signedAs(alg: string, algorithm: Algorithm): Promise<JwtChanges> 
   return { header: { alg, kid: undefined, jwk: signer.jwk }, sign: (data) => signer.sign(data) }
 }
 
-const header = (changes: Record<string, unknown>) => (): JwtChanges => ({ header: changes })
-const payload = (changes: Record<string, unknown>) => (): JwtChanges => ({ payload: changes })
 const keyed =
   (jwk: (own: Ready['holder']['jwk']) => object) =>
   (ready: Ready): JwtChanges => ({

@@ -25,7 +25,7 @@ import {
   startedSession,
   TOKEN_ENDPOINT,
 } from '../support/issuance.ts'
-import type { JwtChanges } from '../support/jwt.ts'
+import { header, type JwtChanges, payload } from '../support/jwt.ts'
 import { ISSUER_URL, makeKey, type Services, startServices } from '../support/services.ts'
 import {
   type AttestedHeaders,
@@ -76,8 +76,6 @@ interface Attack {
 }
 
 const seconds = (more: number): number => Math.floor(services.clock.now.getTime() / 1000) + more
-const header = (changes: Record<string, unknown>) => (): JwtChanges => ({ header: changes })
-const payload = (changes: Record<string, unknown>) => (): JwtChanges => ({ payload: changes })
 const at = (name: string, more: number) => (): JwtChanges => ({ payload: { [name]: seconds(more) } })
 const certificate = (options: Parameters<typeof attesterCertificate>[1]) => (): JwtChanges => ({
   header: { x5c: [attesterCertificate(provider, options)] },

@@ -10,6 +10,12 @@ export interface JwtChanges {
   readonly sign?: (data: Uint8Array) => Promise<Uint8Array>
 }
 
+/** Makes the function of a table of attacks that returns changes of the header. */
+export const header = (changes: Record<string, unknown>) => (): JwtChanges => ({ header: changes })
+
+/** Makes the function of a table of attacks that returns changes of the payload. */
+export const payload = (changes: Record<string, unknown>) => (): JwtChanges => ({ payload: changes })
+
 /** Writes a JWT that is right but for the changes. */
 export function writeChangedJwt(
   signer: Signer,
