@@ -1,7 +1,7 @@
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { certify, makeAuthority } from '../../test/support/forge.ts'
+import { listenInTest } from '../../test/support/local-server.ts'
 import { makeKey, pemOf } from '../../test/support/services.ts'
 import { errorOf } from '../../test/support/wallet.ts'
 import { toPem } from '../keys/make-certificate.ts'
@@ -61,9 +61,7 @@ it('says of a server with a certificate of an unknown authority what the trouble
   const key = await makeKey()
   const cert = toPem(certify(await makeAuthority('TLS CA'), key, { dnsNames: ['localhost'] }))
   const server = createServer({ key: pemOf(key), cert }, (_, response) => response.end('{}'))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/par`
+  const url = `https://127.0.0.1:${await listenInTest(server)}/par`
   const wallet = { fetch } as unknown as WalletContext
   await expect(exchangeJson(wallet, { what: 'asked', means: '', spec: '', url })).rejects.toThrow(
     /^the TLS certificate of 127\.0\.0\.1:\d+ is not accepted \(UNABLE_TO_\w+\); .* NODE_EXTRA_CA_CERTS/,

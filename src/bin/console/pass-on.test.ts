@@ -2,25 +2,12 @@
  * Tests that the console passes on as fast as the browser reads, as soon as it comes, and not beyond the end of either
  * side.
  */
-import { createServer, request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
-import { afterEach, expect, it } from 'vitest'
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { listenInTest } from '../../../test/support/local-server.ts'
 import { random } from '../effects.ts'
 import { createConsoleServer } from './server.ts'
-
-const open: Server[] = []
-afterEach(() => {
-  for (const server of open.splice(0)) {
-    server.close()
-    server.closeAllConnections()
-  }
-})
-
-async function listening(server: Server): Promise<number> {
-  open.push(server)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as AddressInfo).port
-}
 
 /** Starts a console before an issuer, with somebody signed in. */
 async function signedIn(issuerPort: number, fetchFrom: typeof fetch = fetch) {
@@ -32,7 +19,7 @@ async function signedIn(issuerPort: number, fetchFrom: typeof fetch = fetch) {
     fetch: fetchFrom,
     report: () => undefined,
   })
-  const port = await listening(server)
+  const port = await listenInTest(server)
   const entered = await fetch(`http://127.0.0.1:${port}${signInPath}`)
   const [, cookie = '', base = ''] = /^([^;]*); Path=(\/[^;]+)\//.exec(entered.headers.get('set-cookie') ?? '') ?? []
   await entered.text()
@@ -48,7 +35,7 @@ const CHUNK = new Uint8Array(64 * 1024)
 const CHUNKS = 500
 
 it('says what to do when the service refuses its key', async () => {
-  const service = await listening(
+  const service = await listenInTest(
     createServer((_, response) => response.writeHead(401).end('{"error":"unauthorized"}')),
   )
   const { ask } = await signedIn(service)
@@ -96,7 +83,7 @@ async function streaming() {
     response.on('close', () => streams.delete(response))
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: status\ndata: {}\n\n')
   })
-  return { streams, ...(await signedIn(await listening(issuer))) }
+  return { streams, ...(await signedIn(await listenInTest(issuer))) }
 }
 
 it('passes an event on while the stream stays open, and ends the stream of the service when the browser leaves', async () => {
@@ -116,7 +103,7 @@ it('tells the browser at once that a stream is open, before any event', async ()
   const silent = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
   })
-  const { ask } = await signedIn(await listening(silent))
+  const { ask } = await signedIn(await listenInTest(silent))
   expect((await ask('/issuance/oid4vci/events/abc')).statusCode).toBe(200)
 })
 

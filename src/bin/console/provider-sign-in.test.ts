@@ -1,10 +1,10 @@
 /**
  * Signing in to the console at a provider, and attacks on it: people who may not, other browsers, and wrong answers.
  */
-import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { listenInTest } from '../../../test/support/local-server.ts'
 import { PROVIDER, PROVIDER_CLIENT, testProvider } from '../../../test/support/openid-provider.ts'
 import { OutboundError } from '../../http/outbound.ts'
 import { random } from '../effects.ts'
@@ -17,14 +17,6 @@ interface Answer {
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
-
-const open: Server[] = []
-afterEach(() => {
-  for (const server of open.splice(0)) {
-    server.close()
-    server.closeAllConnections()
-  }
-})
 
 const ADA = { email: 'ada@example.edu', email_verified: true, groups: ['staff', 'operators'] }
 
@@ -49,9 +41,7 @@ async function started(allowed = [{ claim: 'email', value: 'Ada@example.edu' }])
       report: (line) => void reports.push(line),
     }),
   })
-  open.push(server)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listenInTest(server)
   const origin = `http://127.0.0.1:${port}`
   const get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {

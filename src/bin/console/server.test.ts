@@ -1,11 +1,11 @@
 /**
  * Attacks on the server of the console, which holds API keys: from pages of others, other names, and other programs.
  */
-import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createIssuerClient } from '../../../sdk/server/index.ts'
+import { listenInTest } from '../../../test/support/local-server.ts'
 import { random } from '../effects.ts'
 import { openConsole } from './console.ts'
 import { createConsoleServer } from './server.ts'
@@ -18,19 +18,6 @@ interface Answer {
 
 const API_KEY = 'the-key-of-the-issuer'
 const ENGINE_KEY = 'the-key-of-an-engine'
-const open: Server[] = []
-afterEach(() => {
-  for (const server of open.splice(0)) {
-    server.close()
-    server.closeAllConnections()
-  }
-})
-
-async function listening(server: Server): Promise<number> {
-  open.push(server)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as AddressInfo).port
-}
 
 /** Starts a console before a service that tells what it was asked. */
 async function started() {
@@ -41,7 +28,7 @@ async function started() {
       response.writeHead(200, { 'content-type': 'application/json', 'set-cookie': 'a=b' }).end('{"from":"service"}')
     })
   })
-  const servicePort = await listening(service)
+  const servicePort = await listenInTest(service)
   const clock = { now: new Date() }
   const reports: string[] = []
   const { server, signInPath } = createConsoleServer({
@@ -61,7 +48,7 @@ async function started() {
     fetch,
     report: (line) => void reports.push(line),
   })
-  const port = await listening(server)
+  const port = await listenInTest(server)
   const send = (method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port, method, path, headers: { host: `localhost:${port}`, ...headers } }
@@ -317,7 +304,7 @@ describe('a browser that is signed in', () => {
       } as unknown as ReadonlyMap<string, never>,
       ...{ random, now: () => new Date(), fetch, report: (line) => void reports.push(line) },
     })
-    const response = await fetch(`http://127.0.0.1:${await listening(server)}/`)
+    const response = await fetch(`http://127.0.0.1:${await listenInTest(server)}/`)
     expect([response.status, await response.text()]).toEqual([500, expect.stringContaining('mistake of the console')])
     expect(reports).toEqual(['The console failed to answer a request: a mistake.'])
   })

@@ -1,28 +1,18 @@
 /** The front of the demo: what a tunnel lets in from the internet. */
-import { createServer, request as httpRequest, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listenInTest } from '../../../test/support/local-server.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../../../test/support/services.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { createFront } from './front.ts'
 
 describe('the front of the demo', () => {
   let services: Services
-  const open: Server[] = []
   beforeAll(async () => {
     services = await startServices()
   })
   afterAll(() => services.close())
-  afterEach(() => {
-    for (const server of open.splice(0)) server.close()
-  })
-
-  async function listen(server: Server): Promise<number> {
-    open.push(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return (server.address() as AddressInfo).port
-  }
 
   /** Starts a front before two services that tell what they were asked. */
   async function started() {
@@ -31,8 +21,8 @@ describe('the front of the demo', () => {
       createServer((request, response) => {
         void text(request).then((body) => response.end(`${name} ${request.method} ${request.url} ${body}`))
       })
-    const [issuer, verifier] = [await listen(echo('issuer')), await listen(echo('verifier'))]
-    const port = await listen(
+    const [issuer, verifier] = [await listenInTest(echo('issuer')), await listenInTest(echo('verifier'))]
+    const port = await listenInTest(
       createFront([
         { port: issuer, openapi: await openapi(ISSUER_URL) },
         { port: verifier, openapi: await openapi(VERIFIER_URL) },
