@@ -10,7 +10,7 @@ import { enqueueCallbacks, type PendingCallback, type PendingCallbacks } from '.
 import { toBase64url } from '../codec/base64url.ts'
 import type { Attempt, RetryOnConflict } from '../store/retry.ts'
 import { DamagedValueError } from '../store/statements.ts'
-import { type Change, type DueRow, END_OF_TIME, partOf, type Row, type Store } from '../store/store.ts'
+import { type Change, type DueRow, END_OF_TIME, insertOrUpdate, partOf, type Row, type Store } from '../store/store.ts'
 import { separateUnreadable } from '../store/unreadable-rows.ts'
 import { type Event, type EventCollections, eventTypes } from './event.ts'
 
@@ -88,9 +88,7 @@ function auditLogChanges(
   const block = (head?.value.block ?? 0) + 1
   const value = { log, block, sequence, hash }
   return [
-    head === undefined
-      ? { insert: 'audit_head', id: HEAD, value }
-      : { update: 'audit_head', id: HEAD, version: head.version, value },
+    insertOrUpdate('audit_head', head, { id: HEAD, value }),
     { insert: 'audit_block', id: blockId(block), value: { records } },
   ]
 }

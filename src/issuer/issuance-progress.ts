@@ -2,6 +2,7 @@
 import type { Retention } from '../config/retention.ts'
 import type { Effects } from '../http/effects.ts'
 import { createProgressRecorder, type ProgressRecorder } from '../progress/progress-recorder.ts'
+import { insertOrUpdate } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
 import { endOfIssuance, type IssuanceSession } from './session.ts'
 
@@ -14,12 +15,7 @@ export function createIssuanceProgress(
   return createProgressRecorder<IssuanceSession>(effects, {
     findSession: async (id) => (await store.get('issuance_session', id))?.value,
     findProgress: (id) => store.get('issuance_progress', id),
-    commitProgress: (row, version) =>
-      store.commit([
-        version === undefined
-          ? { insert: 'issuance_progress', ...row }
-          : { update: 'issuance_progress', ...row, version },
-      ]),
+    commitProgress: (content, before) => store.commit([insertOrUpdate('issuance_progress', before, content)]),
     // A refreshed session lasts longer.
     purgeTimeOf: (session) =>
       new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000),

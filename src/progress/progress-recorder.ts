@@ -12,10 +12,10 @@ import { hasProgress, joinProgress, type SessionProgress } from './session-progr
 export interface ProgressRows<Session> {
   readonly findSession: (sessionId: string) => Promise<Session | undefined>
   readonly findProgress: (sessionId: string) => Promise<Row<SessionProgress> | undefined>
-  /** Inserts a row, or updates that of `version`. Returns the change if its condition did not hold. */
+  /** Stores a row in the place of `before`. Returns the change if its condition did not hold. */
   readonly commitProgress: (
-    row: { readonly id: string; readonly value: SessionProgress; readonly dueAt: Date },
-    version: number | undefined,
+    content: { readonly id: string; readonly value: SessionProgress; readonly dueAt: Date },
+    before: Row<SessionProgress> | undefined,
   ) => Promise<object | undefined>
   /** Returns when the row can be purged. Each write computes it again, since a refreshed session lasts longer. */
   readonly purgeTimeOf: (session: Session) => Date
@@ -169,6 +169,6 @@ async function writeProgress<Session>(
   if (hasProgress(row?.value ?? {}, addedProgress)) return NOTHING
   const value = joinProgress(row?.value ?? {}, addedProgress)
   // After a conflict with another process, the progress of both is joined.
-  const conflict = await rows.commitProgress({ id, value, dueAt: rows.purgeTimeOf(session) }, row?.version)
+  const conflict = await rows.commitProgress({ id, value, dueAt: rows.purgeTimeOf(session) }, row)
   return conflict === undefined ? NOTHING : { conflict }
 }

@@ -8,6 +8,7 @@ import type { RetryOnConflict } from './retry.ts'
 import {
   type Change,
   createCollection,
+  insertOrUpdate,
   type OriginComparison,
   type Row,
   type Store,
@@ -231,11 +232,7 @@ function replaceGeneration(
   row: Row<DatabaseGeneration> | undefined,
   value: DatabaseGeneration,
 ): Promise<Change<GenerationCollections> | undefined> {
-  return store.commit([
-    row === undefined
-      ? { insert: 'generation', id: CURRENT, value }
-      : { update: 'generation', id: CURRENT, version: row.version, value },
-  ])
+  return store.commit([insertOrUpdate('generation', row, { id: CURRENT, value })])
 }
 
 function newId(random: GenerationEffects['random']): string {

@@ -202,6 +202,17 @@ export function updateWith<C, K extends keyof C & string>(
   })
 }
 
+/** Makes the change that stores a row: an insert where there is none before, and an update of the one before. */
+export function insertOrUpdate<const K extends string, Content extends object>(
+  collection: K,
+  before: { readonly version: number } | undefined,
+  content: Content,
+): ({ readonly insert: K } & Content) | ({ readonly update: K; readonly version: number } & Content) {
+  return before === undefined
+    ? { insert: collection, ...content }
+    : { update: collection, version: before.version, ...content }
+}
+
 /**
  * Commits a copy of each change, for a store that wraps another. Returns the change of the caller when its copy
  * conflicts: a store returns the object that conflicted, and callers compare it with theirs.

@@ -3,6 +3,7 @@ import type { Retention } from '../config/retention.ts'
 import type { Effects } from '../http/effects.ts'
 import { createProgressRecorder, type ProgressRecorder } from '../progress/progress-recorder.ts'
 import type { SessionProgress } from '../progress/session-progress.ts'
+import { insertOrUpdate } from '../store/store.ts'
 import type { VerifierCollections } from './collections.ts'
 import { endOfVerification, type VerificationSession } from './session.ts'
 
@@ -15,12 +16,7 @@ export function createVerificationProgress(
   return createProgressRecorder<VerificationSession>(effects, {
     findSession: async (id) => (await store.get('verification_session', id))?.value,
     findProgress: (id) => store.get('verification_progress', id),
-    commitProgress: (row, version) =>
-      store.commit([
-        version === undefined
-          ? { insert: 'verification_progress', ...row }
-          : { update: 'verification_progress', ...row, version },
-      ]),
+    commitProgress: (content, before) => store.commit([insertOrUpdate('verification_progress', before, content)]),
     purgeTimeOf: (session) => new Date(endOfVerification(session) + sessionSeconds * 1000),
     relevantProgress,
   })

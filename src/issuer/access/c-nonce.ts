@@ -8,6 +8,7 @@ import { digestOf } from '../../codec/digest.ts'
 import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
+import { insertOrUpdate } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { AccessContext } from './context.ts'
 import type { SingleUse } from './single-use.ts'
@@ -78,10 +79,7 @@ export async function makeNonceUse(
     return refuseNonce()
   const value: IssuerCollections['spent_nonce'] = { session, configurationIds: [...configurationIds, configurationId] }
   return {
-    change:
-      row === undefined
-        ? { insert: 'spent_nonce', id: nonce, value, dueAt }
-        : { update: 'spent_nonce', id: nonce, version: row.version, value, dueAt },
+    change: insertOrUpdate('spent_nonce', row, { id: nonce, value, dueAt }),
     refuseReuse: refuseNonce,
   }
 }

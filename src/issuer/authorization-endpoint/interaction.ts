@@ -9,7 +9,7 @@ import type { Problem } from '../../codec/malformed.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
-import type { Change, Row } from '../../store/store.ts'
+import { type Change, insertOrUpdate, type Row } from '../../store/store.ts'
 import {
   hasEnded,
   type InteractionDecision,
@@ -228,9 +228,7 @@ async function makeDatasetChanges(
   })
   return [
     { update: 'issuance_session', id: sessionId, version, value },
-    previous === undefined
-      ? { insert: 'issuance_dataset', id: sessionId, value: dataset }
-      : { update: 'issuance_dataset', id: sessionId, version: previous.version, value: dataset },
+    insertOrUpdate('issuance_dataset', previous, { id: sessionId, value: dataset }),
     event,
   ]
 }

@@ -9,7 +9,7 @@ import type { Effects } from '../../http/effects.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { type GenerationCollections, getCurrentGeneration } from '../../store/generation.ts'
 import type { Attempt } from '../../store/retry.ts'
-import { partOf, type Row } from '../../store/store.ts'
+import { insertOrUpdate, partOf, type Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { AllocateEntries } from '../context.ts'
 import { type AllocationState, STATUS_WIDTH, type StatusEntry } from '../status-rows.ts'
@@ -134,9 +134,7 @@ async function startList(
   const { entries, kid, generation } = conditions
   const state = { ...conditions, listId, next: LEASE_SIZE, key: toBase64url(random(16)) }
   const conflict = await store.commit([
-    before === undefined
-      ? { insert: 'status_space', id, value: state }
-      : { update: 'status_space', id, version: before.version, value: state },
+    insertOrUpdate('status_space', before, { id, value: state }),
     { insert: 'status_list', id: listId, value: { entries, bits: STATUS_WIDTH, kid, generation } },
   ])
   return conflict === undefined ? { committed: leaseOf(state, 0) } : { conflict }

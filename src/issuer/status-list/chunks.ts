@@ -3,7 +3,7 @@
  * credentials rarely conflict.
  */
 import { setStatus } from '../../codec/status-list.ts'
-import type { Change } from '../../store/store.ts'
+import { type Change, insertOrUpdate } from '../../store/store.ts'
 import type { IssuerStore } from '../collections.ts'
 import {
   STATUS_WIDTH,
@@ -56,9 +56,7 @@ async function makeChunkChange(
   const bytes = bytesOf(row?.value, entries)
   for (const offset of offsets) setStatus(bytes, STATUS_WIDTH, offset, status)
   const value = { bits: bytes.toString('base64') }
-  return row === undefined
-    ? { insert: 'status_chunk', id, value }
-    : { update: 'status_chunk', id, version: row.version, value }
+  return insertOrUpdate('status_chunk', row, { id, value })
 }
 
 function bytesOf(chunk: StatusChunk | undefined, entries: number): Buffer {
