@@ -2,10 +2,12 @@
 import type { KeyObject } from 'node:crypto'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
+import type { TrustListConfig } from '../../src/config/trust-lists.ts'
 import { isoSeconds } from '../../src/credential/w3c/members.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
+import { readTrustAnchors } from '../../src/keys/trust-path.ts'
 import { certify, signWith } from './forge.ts'
 import { makeKey } from './services.ts'
 
@@ -113,4 +115,10 @@ export function listSettings({ der }: ListSigner, more: object = {}) {
     },
     files: { 'list-signers/operator.pem': toPem(der) },
   }
+}
+
+/** Returns the setting of a list that a signer with this certificate signs, as the verifier has read it. */
+export function trustListConfig(der: Buffer, loteType = PID_LIST): TrustListConfig {
+  const signerAnchors = readTrustAnchors([{ name: 'operator.pem', text: toPem(der) }])
+  return { url: LIST_URL, loteType, signerAnchors, credentialTypes: undefined }
 }

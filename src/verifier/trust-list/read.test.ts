@@ -1,15 +1,21 @@
 /** Lists that are right but for one thing, and what is read of them. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Authority, certify, makeAuthority, signWith } from '../../../test/support/forge.ts'
+import {
+  type Authority,
+  type CertificateOptions,
+  certify,
+  makeAuthority,
+  signWith,
+} from '../../../test/support/forge.ts'
 import { makeKey } from '../../../test/support/services.ts'
 import {
-  LIST_URL,
   type ListChange,
   type ListSigner,
   makeListSigner,
   makeTrustList,
   PID_LIST,
   serviceOf,
+  trustListConfig,
 } from '../../../test/support/trust-list.ts'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
@@ -17,8 +23,6 @@ import { MalformedError } from '../../codec/malformed.ts'
 import type { TrustListConfig } from '../../config/trust-lists.ts'
 import { writeName } from '../../keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
-import { toPem } from '../../keys/make-certificate.ts'
-import { readTrustAnchors } from '../../keys/trust-path.ts'
 import { readTrustList } from './read.ts'
 
 const AT = new Date()
@@ -30,13 +34,8 @@ let setting: TrustListConfig
 beforeAll(async () => {
   signer = await makeListSigner()
   provider = await makeAuthority('PID CA')
-  setting = settingOf(signer.der)
+  setting = trustListConfig(signer.der)
 })
-
-function settingOf(der: Buffer, loteType = PID_LIST): TrustListConfig {
-  const signerAnchors = readTrustAnchors([{ name: 'operator.pem', text: toPem(der) }])
-  return { url: LIST_URL, loteType, signerAnchors, credentialTypes: undefined }
-}
 
 function listWith(change?: ListChange): Promise<string> {
   return makeTrustList(signer, [provider.der], AT, change)
@@ -59,14 +58,25 @@ const service =
   ({ services }) =>
     void services.splice(0, 1, serviceOf([provider.der], members))
 
-function problemOf(text: string, by = setting): string {
+function problemOf(text: string, by = setting, at = AT): string {
   try {
-    readTrustList(text, by, time)
+    readTrustList(text, by, { ...time, at })
   } catch (error) {
     if (error instanceof MalformedError) return error.message
     throw error
   }
   return 'taken'
+}
+
+/** Returns the problem of a list whose signer has a certificate below that of the setting. */
+async function problemBelow(options: CertificateOptions): Promise<string> {
+  const operator = await makeAuthority('Scheme CA')
+  const below = certify(operator, signer.key, { name: writeName([['CN', 'List signer']]), ...options })
+  const text = await listWith(({ header: members }) => {
+    Object.assign(members, { x5c: [below.toString('base64')] })
+    Reflect.deleteProperty(members, 'x5t#S256')
+  })
+  return problemOf(text, trustListConfig(operator.der))
 }
 
 describe('a list is taken', () => {
@@ -97,20 +107,29 @@ describe('a list is taken', () => {
       },
     ],
     ['with times in another zone', scheme({ ListIssueDateTime: '2026-01-01T00:00:00.5+01:00' })],
-    ['of a time that another clock shows already', scheme({ ListIssueDateTime: inMinutes(0.9) })],
+    ['of a time that another clock shows already', scheme({ ListIssueDateTime: inMinutes(1) })],
     ['that has ended, of which the caller decides', scheme({ NextUpdate: inMinutes(-10) })],
   ])('%s', async (_, change) => {
     expect(problemOf(await listWith(change))).toBe('taken')
   })
 
   it('of a signer below a certificate of the setting', async () => {
+    expect(await problemBelow({})).toBe('taken')
+  })
+
+  it('of a signer whose certificate may sign certificates alone, since the setting has it', async () => {
     const operator = await makeAuthority('Scheme CA')
-    const below = certify(operator, signer.key, { name: writeName([['CN', 'List signer']]) })
-    const text = await listWith(({ header: members }) => {
-      Object.assign(members, { x5c: [below.toString('base64')] })
-      Reflect.deleteProperty(members, 'x5t#S256')
-    })
-    expect(problemOf(text, settingOf(operator.der))).toBe('taken')
+    expect(problemOf(await makeTrustList(operator, [provider.der], AT), trustListConfig(operator.der))).toBe('taken')
+  })
+
+  it('of a signer whose certificate was valid when the list was fetched, and not later', async () => {
+    const key = await makeKey()
+    const name = writeName([['CN', 'List signer']])
+    const der = certify({ name, key }, key, { name, until: -1 })
+    const fetchedAt = new Date(AT.getTime() - 2 * 86_400_000)
+    const text = await makeTrustList({ key, der }, [provider.der], fetchedAt)
+    expect(problemOf(text, trustListConfig(der), fetchedAt)).toBe('taken')
+    expect(problemOf(text, trustListConfig(der))).toMatch(/expired on/)
   })
 })
 
@@ -136,6 +155,11 @@ describe('a list is refused', () => {
       header({ sigT: inMinutes(0), x: 1, crit: ['sigT', 'x'] }),
       /critical extension x,/,
     ],
+    [
+      'with a critical name that is no text',
+      header({ sigT: inMinutes(0), crit: ['sigT', 7] }),
+      /is not a list of names/,
+    ],
     ['with an empty list of critical names', header({ crit: [] }), /crit of the header is not a list of names/],
     ['signed in the future', header({ iat: AT.getTime() / 1000 + 90 }), /signed in the future \(iat\)/],
     ['signed at no time', header({ iat: '2026' }), /iat of its header is not a time/],
@@ -149,6 +173,7 @@ describe('a list is refused', () => {
     ['of no type of list', without('scheme', 'LoTEType'), /its LoTEType is absent/],
     ['without a number', without('scheme', 'LoTESequenceNumber'), /LoTESequenceNumber is not a positive integer/],
     ['with the number zero', scheme({ LoTESequenceNumber: 0 }), /LoTESequenceNumber is not a positive integer/],
+    ['with half a number', scheme({ LoTESequenceNumber: 7.5 }), /LoTESequenceNumber is not a positive integer/],
     ['of the future', scheme({ ListIssueDateTime: inMinutes(2) }), /from the future \(ListIssueDateTime\)/],
     ['without an end', without('scheme', 'NextUpdate'), /its NextUpdate is not a time/],
     ['with an end that is not a time', scheme({ NextUpdate: '2026-02-30T00:00:00Z' }), /its NextUpdate is not a time/],
@@ -166,14 +191,12 @@ describe('a list is refused', () => {
   })
 
   it('by the certificate of a web server below the certificate of the setting', async () => {
-    const operator = await makeAuthority('Public CA')
     const purposes = { purposes: [EXTENDED_KEY_USAGE.tlsServer], isCritical: false }
-    const server = certify(operator, signer.key, { name: writeName([['CN', 'lists.example']]), ...purposes })
-    const text = await listWith(({ header: members }) => {
-      Object.assign(members, { x5c: [server.toString('base64')] })
-      Reflect.deleteProperty(members, 'x5t#S256')
-    })
-    expect(problemOf(text, settingOf(operator.der))).toMatch(/is that of a TLS server/)
+    expect(await problemBelow(purposes)).toMatch(/is that of a TLS server/)
+  })
+
+  it('by a certificate below that of the setting whose key is not for signatures', async () => {
+    expect(await problemBelow({ usages: ['keyAgreement'] })).toMatch(/does not allow digitalSignature/)
   })
 
   it.each<[string, string, RegExp]>([
@@ -231,6 +254,7 @@ describe('a certificate counts', () => {
     ],
     ['of no service that was revoked', service({ ServiceStatus: 'http://uri.etsi.org/TrstSvc/Svcstatus/revoked' }), 0],
     ['of no service whose state is a word that ends like it', service({ ServiceStatus: 'urn:not-granted' }), 0],
+    ['of no service whose state is a word that begins like it', service({ ServiceStatus: 'urn:x/granted-once' }), 0],
     ['of no service whose state is no text', service({ ServiceStatus: 7 }), 0],
     ['of no service of a state that begins later', service({ StatusStartingTime: inMinutes(5) }), 0],
     ['of no service of a state that begins at no time', service({ StatusStartingTime: 'soon' }), 0],
@@ -264,6 +288,6 @@ describe('a certificate counts', () => {
       services.splice(0, 1, serviceOf([provider.der], { ServiceTypeIdentifier: `${own}/SvcType/Issuance` }))
       services.push(serviceOf([provider.der], { ServiceTypeIdentifier: `${own}/SvcType/Revocation` }))
     })
-    expect(readTrustList(text, settingOf(signer.der, own), time).certificates).toHaveLength(1)
+    expect(readTrustList(text, trustListConfig(signer.der, own), time).certificates).toHaveLength(1)
   })
 })
