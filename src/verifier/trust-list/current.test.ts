@@ -80,6 +80,21 @@ describe('a list', () => {
     expect(await countAnchors()).toEqual([])
   })
 
+  it('counts without a certificate that cannot be read, for the others', async () => {
+    const { store, countAnchors } = await startLoader()
+    const text = await makeTrustList(signer, [Buffer.from('no certificate'), signer.der], FETCHED_AT)
+    await store.commit([{ insert: 'trust_list', id: LIST_URL, value: { list: { ...row.list, text } } }])
+    expect(await countAnchors()).toEqual([1])
+  })
+
+  it('counts after its end for as long as clocks may differ', async () => {
+    const { state, countAnchors } = await startWithList()
+    state.now = new Date(ENDS_AT + 59_000)
+    expect(await countAnchors()).toEqual([1])
+    state.now = new Date(ENDS_AT + 61_000)
+    expect(await countAnchors()).toEqual([0])
+  })
+
   it('of a database without states counts before it is fetched anew', async () => {
     const { store, countAnchors } = await startLoader()
     await store.commit([{ insert: 'trust_list', id: LIST_URL, value: row }])
