@@ -199,6 +199,52 @@ describe('a list', () => {
     },
   )
 
+  it('that ends soon is fetched again at half of its time', async () => {
+    await startWithList()
+    const NextUpdate = new Date(world.services.clock.now.getTime() + HOUR).toISOString()
+    await publish(({ scheme }) => void Object.assign(scheme, { NextUpdate }))
+    await wait(0)
+    await wait(HOUR / 2 - 10_000)
+    expect(network.requests).toHaveLength(1)
+    await wait(0)
+    expect(network.requests).toHaveLength(2)
+  })
+
+  it('is neither stored nor logged again while a fetch gives the same, or fails as the one before it', async () => {
+    await startWithList()
+    const { verifierStore: store, logLines } = world.services
+    for (const prepare of [() => undefined, () => network.at.delete(LIST_URL)]) {
+      prepare()
+      await wait()
+      const readRows = () => Promise.all([store.get('trust_list', LIST_URL), store.get('trust_list_state', LIST_URL)])
+      const rows = await readRows()
+      await wait()
+      expect(await readRows()).toEqual(rows)
+    }
+    expect(network.requests).toHaveLength(4)
+    await wait(26 * HOUR)
+    const events = [...logLines.join('').matchAll(/"event":"(trust_list_\w+)"/g)].map(([, event]) => event)
+    expect(events).toEqual(['trust_list_fetched', 'trust_list_not_fetched', 'trust_list_missing'])
+  })
+
+  it('is not fetched every second while something else fails than its host', async () => {
+    await startWithList()
+    network.at.set(LIST_URL, () => Promise.reject(new Error('the database is away')))
+    await expect(wait(0)).rejects.toThrow('the database is away')
+    await wait(1000)
+    expect(network.requests).toHaveLength(1)
+    await publish()
+    await wait(60_000)
+    expect(await listed()).toMatchObject({ certificates: 1 })
+  })
+
+  it('may end with a line break, as a file does', async () => {
+    await startWithList()
+    publishText(`${await textWith()}\n`)
+    await wait(0)
+    expect(await trusted()).toMatch(/^passed/)
+  })
+
   it('that is older than one before it does not come back', async () => {
     await startWithList()
     const older = network.at.get(LIST_URL)
@@ -360,6 +406,8 @@ it('an issuer that names two types of the W3C is trusted for those that are aske
   expect(await trusted(asking(['Diploma']), both)).toMatch(/^failed/)
   expect(await trusted(asking(['StudentCard'], ['Diploma']), both)).toMatch(/^failed/)
   expect(await trusted(asking(['VerifiableCredential']), both)).toMatch(/^failed/)
+  const none = { type: ['VerifiableCredential'] }
+  expect(await trusted(asking(['VerifiableCredential']), none)).toMatch(/^failed/)
   expect(configuration.format).toBe(world.profile.format)
 })
 
