@@ -30,6 +30,13 @@ describe('the information on encryption', () => {
     expect(Buffer.from(nonce)).toEqual(APPLE_NONCE)
     expect(recipientPublicKey).toEqual(APPLE_KEY)
   })
+
+  it('is refused without a nonce or a key', () => {
+    expect(() => readEncryptionInfo(written(['dcapi', new Map()]))).toThrow('nonce is not a byte string')
+    expect(() => readEncryptionInfo(written(['dcapi', new Map([['nonce', bytes]])]))).toThrow(
+      'the key is not a CBOR map',
+    )
+  })
 })
 
 describe('an encrypted response', () => {
