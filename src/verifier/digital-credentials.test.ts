@@ -234,6 +234,9 @@ describe('a session with an origin', () => {
       ])
       const response = await world.services.fetch(started.digital_credentials_uri)
       expect([response.status, await response.json()]).toMatchObject([410, { error: 'gone' }])
+      expect(await statusOf(world.services, VERIFIER_URL, started.session_id)).toMatchObject({
+        problem: { endpoint: 'digital-credentials', error: 'gone' },
+      })
     })
   })
 
