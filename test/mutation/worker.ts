@@ -36,7 +36,7 @@ const LEFT_OUT =
 
 /** The sources about which the tests of the verifier are; those of the issuer are about the rest. */
 const OF_VERIFIER =
-  /^src\/(codec|keys|credential|verifier|protocol\/(dcql|claim-path|transaction-data|oid4vp|iso-mdoc)[^/]*)(\/|$)/
+  /^src\/(check|codec|keys|credential|verifier|protocol\/(dcql|claim-path|transaction-data|oid4vp|iso-mdoc)[^/]*)(\/|$)/
 /** The test that takes whatever comes in, which is much work for the few mutants that no other test notices. */
 const FUZZ = /^src\/credential\/readers\./
 const PATIENCE = 120_000
