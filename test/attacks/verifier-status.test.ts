@@ -6,7 +6,7 @@ import type { KeyObject } from 'node:crypto'
 import { constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
-import type { Cbor, CborKey } from '../../src/codec/cbor.ts'
+import { type Cbor, type CborKey, decodeCbor, encodeCbor, makeTagged } from '../../src/codec/cbor.ts'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
@@ -184,6 +184,11 @@ describe('what a list says', () => {
       parts.header.typ = 'JWT'
     }
     expect(await ofBitstring(inVc)).toMatch(/^passed/)
+    const namedByJti: Change<ListParts> = async (parts, uri) => {
+      await without('id')(parts, uri)
+      parts.payload = { iss: parts.payload.issuer as string, jti: uri, vc: parts.payload }
+    }
+    expect(await ofBitstring(namedByJti)).toMatch(/^passed/)
     expect(await ofBitstring(({ header }) => void Reflect.deleteProperty(header, 'typ'))).toMatch(/^passed/)
     const withLineEnd = { afterwards: (text: string) => `${text}\n` }
     expect(await ofBitstring((parts) => void Object.assign(parts, withLineEnd))).toMatch(/^passed/)
@@ -417,6 +422,13 @@ describe('a token that does not count', () => {
     const answer = await ofCwt(change)
     expect(answer).toMatch(/^failed: the status list \S+ cannot be used: /)
     expect(answer).toMatch(problem)
+  })
+
+  it('but a CWT in the tag of CWTs does', async () => {
+    const uri = newListUri()
+    const { body, ...rest } = await signCwt(cwtParts(mdocs, uri, entries(IDX, 0)))
+    network.at.set(uri, { ...rest, body: encodeCbor(makeTagged(61, decodeCbor(body))) })
+    expect(await statusOfMdoc(mdocs, mdocEntryAt(uri))).toMatch(/^passed/)
   })
 })
 
@@ -719,6 +731,17 @@ describe('who may sign a list', () => {
           ),
         ).toMatch(/cannot be used: the credential names the certificate of CN=Stranger CA for it: .* is not trusted/),
       )
+
+      it('of document signers, the issuer alone', async () => {
+        const byIssuer: Change<CwtParts> = ({ unprotectedHeader }) => {
+          const der = certify(stranger, mdocs.issuerKey, { name, uris, purposes: documentSigner })
+          unprotectedHeader.set(33, new Uint8Array(der))
+        }
+        const named = naming(() => stranger.der)
+        expect(await ofCwt(byIssuer, undefined, named)).toMatch(/^passed/)
+        const byOther = byMdocs(() => stranger, { purposes: documentSigner })
+        expect(await ofCwt(byOther, undefined, named)).toMatch(/: it is signed by CN=Status Provider, who is not/)
+      })
 
       it('and nobody, where it is no certificate', async () => {
         expect(
