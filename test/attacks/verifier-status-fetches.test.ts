@@ -223,6 +223,23 @@ describe('who is asked, and how often', () => {
     clock.now = start
   })
 
+  it('again after a minute for a list of the W3C with a ttl of 60000, which is in milliseconds', async () => {
+    const uri = newListUri()
+    const { clock } = world.services
+    const parts = bitstringParts(world, uri, bitstring(IDX, false))
+    Object.assign(parts.payload.credentialSubject as JsonObject, { ttl: 60_000 })
+    network.at.set(uri, await signList(parts))
+    for (const [seconds, requests] of [
+      [0, 1],
+      [59, 1],
+      [1, 2],
+    ] as const) {
+      clock.now = new Date(clock.now.getTime() + seconds * 1000)
+      expect(await statusOfCredential(world, { credentialStatus: bitstringEntryAt(uri) })).toMatch(/^passed/)
+      expect(network.requests).toHaveLength(requests)
+    }
+  })
+
   it('once, by many at the same time', async () => {
     const uri = newListUri()
     const list = await signList(tokenParts(world, uri, entries(IDX, 0)))
@@ -336,20 +353,22 @@ describe('who is asked, and how often', () => {
     )
   })
 
-  it('again for the lists that came first, when large ones came since: memory is bounded by what came', async () => {
-    const uris = Array.from({ length: 20 }, newListUri)
+  it.each([
     // Next to nothing in the list, and almost two megabytes around it.
-    const filling = 'x'.repeat(1_400_000)
+    ['large lists', 20, 'x'.repeat(1_400_000), entries(IDX, 0)],
+    ['lists that unpack to a megabyte', 65, '', new Uint8Array(2 ** 20)],
+  ])('again for the lists that came first, when %s came since: memory is bounded', async (_, count, filling, bytes) => {
+    const uris = Array.from({ length: count }, newListUri)
     for (const uri of uris) {
-      const parts = tokenParts(world, uri, entries(IDX, 0))
+      const parts = tokenParts(world, uri, bytes)
       Object.assign(parts.payload, { filling })
       network.at.set(uri, await signList(parts))
     }
     for (const uri of [...uris, ...uris.slice(-2)])
       expect(await statusOfCredential(world, tokenAt(uri))).toMatch(/^passed/)
-    expect(network.requests).toHaveLength(20)
+    expect(network.requests).toHaveLength(count)
     expect(await statusOfCredential(world, tokenAt(uris[0] ?? ''))).toMatch(/^passed: .*Z$/)
-    expect(network.requests).toHaveLength(21)
+    expect(network.requests).toHaveLength(count + 1)
   })
 
   it('an exception on the way is a failed check, and the next asks again', async () => {
