@@ -144,8 +144,6 @@ async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSess
 
 /** Verifies the proofs of the type `jwt`. Returns the keys that signed them, and after these the attested keys. */
 async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy): Promise<ProvedKeys> {
-  // Repeated proofs are refused before any signature is verified.
-  if (new Set(jwts).size < jwts.length) refuseSameKey()
   const keyProofs = await runInTurn(jwts, (jwt) => readKeyProof(jwt, policy))
   const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
@@ -229,11 +227,7 @@ function readCertifiedKey(x5c: unknown, { now, clockSkewSeconds }: JwtClock): Pu
 /** Refuses repeated keys. OpenID4VCI 1.0, Credential Response. */
 function refuseRepeatedKeys(keys: readonly PublicJwk[]): void {
   if (keys.length === 1 || new Set(keys.map(thumbprint)).size === keys.length) return
-  refuseSameKey()
-}
-
-function refuseSameKey(): never {
-  return refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
+  refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
 }
 
 /** Refuses with `invalid_proof` a key proof that was not signed with `holderKey`. */
