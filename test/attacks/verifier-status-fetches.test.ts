@@ -456,6 +456,11 @@ describe('a list that was named is fetched again without a presentation', () => 
     ],
     ['has ended', ({ payload }) => void Object.assign(payload, { exp: 1 }), 'it expired on 1970-01-01T00:00:01.000Z'],
     ['is another list', ({ payload }) => void Object.assign(payload, { sub: newListUri() }), 'its sub is not'],
+    [
+      'is an older one',
+      ({ payload }) => void Object.assign(payload, { iat: Number(payload.iat) - 1 }),
+      'it is older than the last one',
+    ],
   ])('but takes no place where it %s', async (_, change, why) => {
     const ownWorld = await startOwnWorld()
     expect(await fetchAgain(ownWorld, change)).toMatch(/^passed: .* and kept since$/)

@@ -118,12 +118,18 @@ function makeSuccessorCheck(
     if (!isDeepStrictEqual(lastingPartsOf(next), lastingPartsOf(last)))
       return 'its certificates, its issuer or its statusPurpose are not those of the last one'
     if (key === undefined || !next.isSignedBy(key)) return 'its signature is not by the key of the last one'
+    if (latestBeginning(next) < latestBeginning(last)) return 'it is older than the last one'
     return timeProblem(next, { now, clockSkewSeconds })
   }
 }
 
 function lastingPartsOf({ chain, identifiers, purposes }: FetchedStatusList): readonly unknown[] {
   return [chain, identifiers, purposes]
+}
+
+/** Returns the latest of the times that must have come, that of the signature among them. */
+function latestBeginning({ validity }: FetchedStatusList): number {
+  return Math.max(...validity.notBefore.map(({ at }) => at?.getTime() ?? Number.NEGATIVE_INFINITY))
 }
 
 function contentProblem(
