@@ -74,18 +74,24 @@ describe('a list that was named', () => {
   function makeLists({ claims = FIVE_MINUTES, chance = 0, findSuccessorProblem = accept } = {}) {
     const world = {
       time: START,
+      claims,
       failure: undefined as Error | undefined,
+      /** The promise that the next answer waits for. */
+      delay: undefined as Promise<void> | undefined,
       requests: [] as string[],
       lines: [] as string[],
     }
     const part = (value: object) => toBase64url(Buffer.from(JSON.stringify(value)))
-    const outbound = ({ url }: HttpClientRequest) => {
+    const outbound = async ({ url }: HttpClientRequest) => {
       world.requests.push(url)
-      if (world.failure !== undefined) return Promise.reject(world.failure)
+      const { delay } = world
+      world.delay = undefined
       const status_list = { bits: 1, lst: toBase64url(deflateSync(new Uint8Array(16))) }
-      const payload = { sub: url, iat: Math.floor(world.time / 1000), ...claims, status_list }
+      const payload = { sub: url, iat: Math.floor(world.time / 1000), ...world.claims, status_list }
       const body = Buffer.from(`${part({ typ: 'statuslist+jwt', alg: 'ES256' })}.${part(payload)}.${part({})}`)
-      return Promise.resolve({ status: 200, headers: { 'content-type': 'application/statuslist+jwt' }, body })
+      await delay
+      if (world.failure !== undefined) throw world.failure
+      return { status: 200, headers: { 'content-type': 'application/statuslist+jwt' }, body }
     }
     const log = pino({}, { write: (line: string) => void world.lines.push(line) })
     const effects = { outbound, now: () => new Date(world.time), random: (n: number) => Buffer.alloc(n, chance), log }
@@ -203,6 +209,24 @@ describe('a list that was named', () => {
     await expect(passTime(240 * SECOND)).rejects.toThrow('a mistake of ours')
     expect(await passTime(SECOND)).toBe(2)
     await expect(passTime(47 * SECOND)).rejects.toThrow('a mistake of ours')
+  })
+
+  it('stays where a credential had it loaded anew while it was fetched again', async () => {
+    const { world, name, refreshList } = makeLists()
+    await name()
+    let answer = (): void => undefined
+    world.delay = new Promise((resolve) => {
+      answer = resolve
+    })
+    world.time += 299 * SECOND
+    const refresh = refreshList()
+    world.time += SECOND
+    const fetchedAt = new Date(world.time)
+    expect(await name()).toMatchObject({ isCached: false, fetchedAt })
+    world.time += SECOND
+    answer()
+    await refresh
+    expect(await name()).toMatchObject({ isCached: true, fetchedAt })
   })
 
   it('stays until its end where what is fetched cannot take its place', async () => {

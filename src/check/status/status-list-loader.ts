@@ -143,9 +143,12 @@ async function refreshDueList(
   const at = now()
   const why = 'list' in result ? refresh.findSuccessorProblem(result.list, refresh.list, at) : failureText(result)
   if ('list' in result && why === undefined) {
+    const { list } = result
     const until = endOf(result)
-    const nextRefresh = { ...refresh, list: result.list, dueAt: drawRefreshTime(until, effects) }
-    cache.set(keyOf(entry.reference), { ...entry, result, at: at.getTime(), until, refresh: nextRefresh })
+    const nextRefresh = { ...refresh, list, dueAt: drawRefreshTime(until, effects) }
+    const key = keyOf(entry.reference)
+    // Meanwhile a credential may have had the list loaded anew.
+    if (cache.get(key) === entry) cache.set(key, { ...entry, result, at: at.getTime(), until, refresh: nextRefresh })
     return
   }
   const text = 'a status list was not fetched again; the last one is used until its end'
