@@ -211,6 +211,16 @@ describe('a list that was named', () => {
     await expect(passTime(47 * SECOND)).rejects.toThrow('a mistake of ours')
   })
 
+  it('is fetched again no more once its successor has a ttl of less than a minute', async () => {
+    const { world, name, passTime } = makeLists()
+    await name()
+    world.claims = { ttl: 59 }
+    expect(await passTime(240 * SECOND)).toBe(2)
+    expect(await name()).toMatchObject({ isCached: true })
+    for (let round = 0; round < 10; round += 1) await passTime(30 * SECOND)
+    expect(world.requests).toHaveLength(2)
+  })
+
   it('stays where a credential had it loaded anew while it was fetched again', async () => {
     const { world, name, refreshList } = makeLists()
     await name()

@@ -145,7 +145,7 @@ async function refreshDueList(
   if ('list' in result && why === undefined) {
     const { list } = result
     const until = endOf(result)
-    const nextRefresh = { ...refresh, list, dueAt: drawRefreshTime(until, effects) }
+    const nextRefresh = isRefreshed(list) ? { ...refresh, list, dueAt: drawRefreshTime(until, effects) } : undefined
     const key = keyOf(entry.reference)
     // Meanwhile a credential may have had the list loaded anew.
     if (cache.get(key) === entry) cache.set(key, { ...entry, result, at: at.getTime(), until, refresh: nextRefresh })
@@ -176,7 +176,7 @@ function fetchResultOf(
     const { list } = result
     const namedAt = effects.now().getTime()
     if (entry.refresh !== undefined) entry.refresh.namedAt = namedAt
-    else if (ttlOf(list) >= MIN_REFRESHED_TTL_MS)
+    else if (isRefreshed(list))
       entry.refresh = { list, namedAt, dueAt: drawRefreshTime(entry.until, effects), findSuccessorProblem }
   }
   return { ...result, isCached, markVerified }
@@ -230,6 +230,11 @@ export function createPolicyForResponse({ loadList, onUnreachable }: StatusPolic
 function endOf({ list, fetchedAt }: FetchedAnswer): number {
   const leftMs = (earliestEnd(list.validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()
   return fetchedAt.getTime() + Math.max(MIN_TTL_MS, Math.min(ttlOf(list), leftMs))
+}
+
+/** Tests whether a verified list is fetched again by itself. */
+function isRefreshed(list: FetchedStatusList): boolean {
+  return ttlOf(list) >= MIN_REFRESHED_TTL_MS
 }
 
 function ttlOf({ ttlSeconds }: FetchedStatusList): number {
