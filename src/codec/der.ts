@@ -46,9 +46,12 @@ export function contextTag(number: number, form: 'primitive' | 'constructed'): n
   return 0x80 | number | (form === 'constructed' ? CONSTRUCTED_BIT : 0)
 }
 
-/** Parses the single element in `bytes`, recursively. Throws a MalformedError for anything that is not strict DER. */
-export function readDer(bytes: Uint8Array): DerValue {
-  if (bytes.length > MAX_BYTES) malformed(`the DER is larger than ${MAX_BYTES} bytes`)
+/**
+ * Parses the single element in `bytes`, recursively. Throws a MalformedError for anything that is not strict DER, or is
+ * larger than `maxBytes`.
+ */
+export function readDer(bytes: Uint8Array, maxBytes = MAX_BYTES): DerValue {
+  if (bytes.length > maxBytes) malformed(`the DER is larger than ${maxBytes} bytes`)
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const value = readElement(buffer, MAX_DEPTH)
   if (value.der.length !== buffer.length) malformed('bytes follow the DER element')

@@ -8,6 +8,8 @@ import { MalformedError, malformed } from '../codec/malformed.ts'
 import { type Files, unreadableReason } from './files.ts'
 
 const SETTING = 'revocationListFile'
+/** The maximum size of a list, which is some hundred thousand certificates. */
+const MAX_BYTES = 4 * 1024 * 1024
 // Base64 has no dash, so this expression takes linear time.
 const PEM = /-----BEGIN X509 CRL-----([^-]*)-----END X509 CRL-----/
 
@@ -27,7 +29,7 @@ export function readRevocationList(path: string | undefined, files: Files): Read
   try {
     const [, body] = PEM.exec(text) ?? malformed('it has no BEGIN X509 CRL; openssl crl -inform DER writes one')
     const der = fromBase64((body ?? '').replace(/\s/g, ''))
-    readSequence(readDer(der))
+    readSequence(readDer(der, MAX_BYTES))
     return { revocationList: der }
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error

@@ -9,6 +9,7 @@ import {
   startServices,
   VERIFIER_URL,
 } from '../../test/support/services.ts'
+import { writeOctetString, writeSequence } from '../codec/der.ts'
 import { makeSelfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import { readVerifierConfig } from '../verifier/config.ts'
 import { readIssuerConfig } from './config.ts'
@@ -251,7 +252,15 @@ describe('the revocation list of the CA', () => {
   const pem = (body: string) => `-----BEGIN X509 CRL-----\n${body}\n-----END X509 CRL-----\n`
 
   it('is a file in PEM', () => {
-    expect(read(pem('MAMC\nAQE='))).toMatchObject({ config: { revocationList: Buffer.from('3003020101', 'hex') } })
+    const revocationList = { parts: [Buffer.from('3003020101', 'hex')] }
+    expect(read(pem('MAMC\nAQE='))).toMatchObject({ config: { revocationList } })
+  })
+
+  it('may have many certificates', () => {
+    const list = writeSequence(writeOctetString(Buffer.alloc(100_000)))
+    expect(read(pem(list.toString('base64')))).toMatchObject({ config: { revocationList: { parts: [list] } } })
+    const larger = writeSequence(writeOctetString(Buffer.alloc(5_000_000)))
+    expect(mistakesOf(read(pem(larger.toString('base64'))))).toEqual([expect.stringMatching(/the DER is larger than/)])
   })
 
   it('is refused when it is none or not there', () => {

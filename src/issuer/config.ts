@@ -37,6 +37,7 @@ import { readRevocationList } from '../config/revocation-list.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
 import { resolveWalletProofs, type WalletProofConfig, walletProofSettings } from '../config/wallet-proofs.ts'
+import { createPublicDocument, type PublicDocument } from '../http/document.ts'
 import { type Certificate, isSameSubjectOfSameCa } from '../keys/certificate.ts'
 import { identifierProblem } from '../keys/certificate-identifier.ts'
 import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
@@ -137,7 +138,7 @@ export interface IssuerConfig extends CommonConfig, WalletProofConfig {
   /** The registration certificate, a JWT; undefined if there is none. */
   readonly registrationCertificate: string | undefined
   /** The revocation list of the CA, in DER; undefined if there is none. */
-  readonly revocationList: Uint8Array | undefined
+  readonly revocationList: PublicDocument | undefined
   /** The settings of the authorization code flow; undefined where it is not configured. */
   readonly codeFlow: CodeFlowConfig | undefined
   /** The trust anchors of key attestations. Without any, a configuration cannot require key attestations. */
@@ -217,7 +218,7 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
     keyAttestationTrustAnchors: anchors.certificates,
     clientAuthentication: authentication.clientAuthentication,
     registrationCertificate: registration.registrationCertificate,
-    revocationList: revocation.revocationList,
+    revocationList: revocation.revocationList && createPublicDocument(revocation.revocationList),
     secrets: secrets.secrets,
     warnings: [...anchors.warnings, ...authentication.warnings, ...registration.warnings],
   }

@@ -1,6 +1,6 @@
 /** The revocation list (CRL) that certificates of the issuer name. RFC 5280 section 4.2.1.13; RFC 2585 section 4. */
 import * as Type from 'typebox'
-import { createPublicDocument, type PublicDocument } from '../http/document.ts'
+import type { PublicDocument } from '../http/document.ts'
 import { refusalCodes, responseAs, sentHeaders, walletOperation } from '../http/openapi-responses.ts'
 import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'
@@ -18,8 +18,5 @@ export const revocationListRoute = {
 
 /** Returns the list of the setting `revocationListFile`. Refuses with `not_found` without that setting. */
 export function getRevocationList({ config }: Pick<IssuerContext, 'config'>): PublicDocument {
-  const { revocationList } = config
-  return revocationList
-    ? createPublicDocument(revocationList)
-    : refuse('not_found', 'this issuer has no revocation list')
+  return config.revocationList ?? refuse('not_found', 'this issuer has no revocation list')
 }

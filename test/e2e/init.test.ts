@@ -112,7 +112,7 @@ describe('vouchsafe init', () => {
       expect(list).not.toContain('critical')
       const read = readIssuerConfig(settingsIn(cwd), filesIn(cwd), new Date())
       if ('mistakes' in read) throw new Error(read.mistakes.join())
-      expect(read.config.revocationList?.[0]).toBe(0x30)
+      expect(read.config.revocationList?.parts[0]?.[0]).toBe(0x30)
       const { notBefore, notAfter } = read.config.keys.signing.chain[0]
       expect(notAfter.getTime() - notBefore.getTime()).toBe(457 * 86_400_000)
       expect(stdout).toContain('conf/issuer-ca.pem    the CA of that certificate, for verifiers to trust;\n')
