@@ -367,6 +367,15 @@ describe('a chain that is made to cost time', () => {
     expect(outcome([issue('Leaf', root)], [...claimants, root])).toEqual(['Leaf', 'Root'])
   })
 
+  test.each([
+    ['have ended', { notAfter: PAST }],
+    ['are no CAs', { isCa: false }],
+  ])('a dozen anchors with the key and the name of another, which %s, do not hide it', (_, change) => {
+    const copies = Array.from({ length: 12 }, () => ca('Root', undefined, { keys: rootKeys, ...change }))
+    expect(outcome([issue('Leaf', root)], [...copies, root])).toEqual(['Leaf', 'Root'])
+    expect(outcome([issue('Leaf', root, { extensions: [] })], [...copies, root])).toEqual(['Leaf', 'Root'])
+  })
+
   test('a dozen anchors with the name of an issuer below another anchor do not hide it', () => {
     const anchors = Array.from({ length: 12 }, () => ca('Intermediate', undefined, { keys: otherKeys }))
     expect(outcome([leaf, intermediate], [...anchors, root])).toEqual(['Leaf', 'Intermediate', 'Root'])

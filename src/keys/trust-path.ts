@@ -44,6 +44,12 @@ interface Search extends Required<SearchOptions> {
   closest: { readonly rank: number; readonly problem: string }
 }
 
+/** A possible issuer of the last certificate of a path, and why it may not issue that; undefined if it may. */
+interface Candidate {
+  readonly issuer: Certificate
+  readonly problem: string | undefined
+}
+
 /** The maximum number of certificates of a path, the anchor included. */
 const MAX_PATH = 8
 /**
@@ -139,7 +145,10 @@ function extendPath(
     (certificate) => !path.includes(certificate),
   )
   if (anchors.length + intermediates.length === 0) noteProblem(search, path.length, noIssuerText(last))
-  for (const issuer of orderByKeyIdentifier(last, [...anchors, ...intermediates])) {
+  const candidates = [...anchors, ...intermediates].map((issuer) => {
+    return { issuer, problem: issuerProblem(issuer, path, search) }
+  })
+  for (const { issuer, problem } of orderCandidates(last, candidates)) {
     if (search.budget.remaining <= 0) {
       noteProblem(search, path.length, `more than ${MAX_SIGNATURE_CHECKS} signatures would have to be checked`)
       return undefined
@@ -150,7 +159,6 @@ function extendPath(
       noteProblem(search, path.length, wrongSignatureText(last, issuer, 'trust anchor'))
       continue
     }
-    const problem = issuerProblem(issuer, path, search)
     if (problem !== undefined) {
       noteProblem(search, path.length, problem, true)
       continue
@@ -204,16 +212,16 @@ function issuerCandidates({ issuer }: Certificate, candidates: readonly Certific
 
 /**
  * Orders the possible issuers of a certificate, so that none can hide another by its name: first those whose key has
- * the key identifier that the certificate names, then those that only say so of themselves, then the others.
+ * the key identifier that the certificate names, then those that only say so of themselves, then the others; and of
+ * those, first the ones that may issue it.
  */
-function orderByKeyIdentifier(
-  { authorityKeyIdentifier: id }: Certificate,
-  issuers: readonly Certificate[],
-): readonly Certificate[] {
-  if (id === undefined) return issuers
-  const rankOf = ({ keyDigest, subjectKeyIdentifier }: Certificate): number =>
-    keyDigest.equals(id) ? 0 : subjectKeyIdentifier?.equals(id) === true ? 1 : 2
-  return issuers.toSorted((one, other) => rankOf(one) - rankOf(other))
+function orderCandidates({ authorityKeyIdentifier: id }: Certificate, candidates: readonly Candidate[]): Candidate[] {
+  const keyRank = ({ keyDigest, subjectKeyIdentifier }: Certificate): number => {
+    if (id === undefined) return 0
+    return keyDigest.equals(id) ? 0 : subjectKeyIdentifier?.equals(id) === true ? 1 : 2
+  }
+  const rankOf = ({ issuer, problem }: Candidate): number => 2 * keyRank(issuer) + (problem === undefined ? 0 : 1)
+  return candidates.toSorted((one, other) => rankOf(one) - rankOf(other))
 }
 
 /**
