@@ -2,11 +2,14 @@
 import * as nodeCrypto from 'node:crypto'
 import * as nodeNet from 'node:net'
 import { isDeepStrictEqual as nodeEqual } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Buffer as BrowserBuffer, isUtf8 } from '../console/wallet/node/buffer.ts'
 import * as crypto from '../console/wallet/node/crypto.ts'
 import * as net from '../console/wallet/node/net.ts'
 import { isDeepStrictEqual } from '../console/wallet/node/util.ts'
+import type { PublicJwk } from '../src/keys/jwk.ts'
+import { makeSelfSignedCertificate } from '../src/keys/make-certificate.ts'
+import { algorithms, signBytes } from '../src/keys/signature.ts'
 
 const DIGESTS = { prime256v1: 'sha256', secp384r1: 'sha384', secp521r1: 'sha512' } as const
 const CURVES = Object.entries(DIGESTS)
@@ -69,14 +72,12 @@ describe('signatures in a browser', () => {
     const jwk = nodeKey.export({ format: 'jwk' }) as Record<string, string>
     expect(key.export()).toEqual(jwk)
     expect(crypto.createPublicKey({ key: jwk, format: 'jwk' }).bytes).toEqual(key.bytes)
-    for (const dsaEncoding of ['ieee-p1363', 'der'] as const) {
-      for (let round = 0; round < 4; round++) {
-        const data = nodeCrypto.randomBytes(40)
-        const signature = nodeCrypto.sign(digest, data, { key: signer, dsaEncoding })
-        expect(crypto.verify(digest, data, { key, dsaEncoding }, signature)).toBe(true)
-        data[3] = (data[3] ?? 0) ^ 1
-        expect(crypto.verify(digest, data, { key, dsaEncoding }, signature)).toBe(false)
-      }
+    for (let round = 0; round < 4; round++) {
+      const data = nodeCrypto.randomBytes(40)
+      const signature = nodeCrypto.sign(digest, data, signer)
+      for (const by of [key, { key }]) expect(crypto.verify(digest, data, by, signature)).toBe(true)
+      data[3] = (data[3] ?? 0) ^ 1
+      expect(crypto.verify(digest, data, key, signature)).toBe(false)
     }
   })
 
@@ -114,11 +115,40 @@ describe('signatures in a browser', () => {
   })
 
   it('have digests that are those of Node', () => {
-    for (const digest of ['sha256', 'sha384', 'sha512'] as const) {
+    for (const digest of ['sha1', 'sha256', 'sha384', 'sha512'] as const) {
       for (const encoding of ['hex', 'base64url'] as const) {
         expect(crypto.hash(digest, 'text', encoding)).toBe(nodeCrypto.hash(digest, 'text', encoding))
       }
     }
+  })
+})
+
+describe('what the wallet verifies in a browser', () => {
+  afterEach(() => {
+    vi.doUnmock('node:crypto')
+    vi.resetModules()
+  })
+
+  it.each(Object.values(algorithms))('is signed on $crv, and by a certificate', async ({ crv, namedCurve }) => {
+    const { publicKey, privateKey } =
+      namedCurve === undefined
+        ? nodeCrypto.generateKeyPairSync('ed25519')
+        : nodeCrypto.generateKeyPairSync('ec', { namedCurve })
+    const data = Buffer.from('data')
+    const signature = Buffer.from(signBytes(privateKey, data))
+    const times = { notBefore: new Date(0), notAfter: new Date(1e12) }
+    const content = { privateKey, publicKey, commonName: crv, serial: Buffer.of(1), ...times }
+    const der = makeSelfSignedCertificate(content)
+    vi.resetModules()
+    vi.doMock('node:crypto', () => crypto)
+    const { isSignedBy, parseCertificate } = await import('../src/keys/certificate.ts')
+    const { verifySignature } = await import('../src/keys/signature.ts')
+    const { importPublicKey } = await import('../src/keys/jwk.ts')
+    const certificate = parseCertificate(der)
+    expect(isSignedBy(certificate, certificate)).toBe(true)
+    const imported = importPublicKey(publicKey.export({ format: 'jwk' }) as unknown as PublicJwk)
+    for (const key of [certificate.publicKey, imported]) expect(verifySignature(key, data, signature)).toBe(true)
+    expect(verifySignature(imported, Buffer.from('date'), signature)).toBe(false)
   })
 })
 

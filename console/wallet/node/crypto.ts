@@ -5,6 +5,7 @@
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { p256, p384, p521 } from '@noble/curves/nist.js'
+import { sha1 } from '@noble/hashes/legacy.js'
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
 import {
   DER_TAG,
@@ -18,10 +19,10 @@ import {
 import { Buffer } from './buffer.ts'
 
 type Bytes = ReturnType<typeof Buffer.from>
-type Digest = 'sha256' | 'sha384' | 'sha512'
+type Digest = keyof typeof HASHES
 type Jwk = Readonly<Record<string, string>>
 
-const HASHES = { sha256, sha384, sha512 }
+const HASHES = { sha1, sha256, sha384, sha512 }
 const CURVES = [
   { name: 'prime256v1', crv: 'P-256', oid: '1.2.840.10045.3.1.7', size: 32, curve: p256 },
   { name: 'secp384r1', crv: 'P-384', oid: '1.3.132.0.34', size: 48, curve: p384 },
@@ -102,10 +103,10 @@ function decompressPoint({ curve }: Curve, encoded: Uint8Array): Uint8Array {
 function verifyData(
   digest: Digest | undefined,
   data: Uint8Array,
-  by: { readonly key: KeyObject; readonly dsaEncoding?: string },
+  by: KeyObject | { readonly key: KeyObject },
   signature: Uint8Array,
 ): boolean {
-  const { bytes, curve } = by.key
+  const { bytes, curve } = by instanceof KeyObject ? by : by.key
   if (bytes === undefined) throw new TypeError('keys of this kind verify nothing here')
   // The libraries want plain arrays, and take no class that is made from them.
   const [plainSignature, plainData, plainKey] = [signature, data, bytes].map((each) => new Uint8Array(each)) as [
@@ -115,9 +116,8 @@ function verifyData(
   ]
   if (curve === undefined) return ed25519.verify(plainSignature, plainData, plainKey, { zip215: false })
   if (digest === undefined) throw new TypeError('a signature on this curve has a digest')
-  const format = by.dsaEncoding === 'ieee-p1363' ? 'compact' : 'der'
   const hashed = HASHES[digest](plainData)
-  return curve.curve.verify(plainSignature, hashed, plainKey, { prehash: false, lowS: false, format })
+  return curve.curve.verify(plainSignature, hashed, plainKey, { prehash: false, lowS: false, format: 'der' })
 }
 
 export function hash(digest: Digest, data: Uint8Array | string, encoding: 'hex' | 'base64url' | 'buffer' = 'hex') {
