@@ -482,6 +482,21 @@ describe('a list that was named is fetched again without a presentation', () => 
     expect(await statusOfCredential(ownWorld, { credentialStatus })).toMatch(/^passed: .* and kept since$/)
   })
 
+  it('but takes no place once the certificate of its key has ended, so that a list with a new one does', async () => {
+    const ownWorld = await startOwnWorld()
+    const uri = newListUri()
+    const parts = tokenParts(ownWorld, uri, entries(IDX, 0))
+    parts.header.x5c = base64([certify(ownWorld.ca, ownWorld.issuerKey, { until: 0.5 / 24 })])
+    network.at.set(uri, await signList(parts))
+    expect(await statusOfCredential(ownWorld, tokenAt(uri))).toMatch(/^passed/)
+    await passTime(ownWorld, 0.96 * 3600)
+    expect(network.requests).toHaveLength(2)
+    expect(ownWorld.services.logLines.join('')).toContain('the certificate of its key expired on')
+    network.at.set(uri, await signList(tokenParts(ownWorld, uri, entries(IDX, 0))))
+    await passTime(ownWorld, 0.04 * 3600)
+    expect(await statusOfCredential(ownWorld, tokenAt(uri))).toMatch(/^passed: .*Z$/)
+  })
+
   it('but never where it was not by a key that may sign it', async () => {
     const ownWorld = await startOwnWorld()
     const uri = newListUri()

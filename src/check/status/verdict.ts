@@ -9,7 +9,13 @@ import type { StatusPurpose } from '../../codec/status-list.ts'
 import { untrustedText } from '../../codec/untrusted-text.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Evidence } from '../../credential/format.ts'
-import { type Certificate, isSamePublicKey, isSameSubjectOfSameCa, leafProblem } from '../../keys/certificate.ts'
+import {
+  type Certificate,
+  findValidityProblem,
+  isSamePublicKey,
+  isSameSubjectOfSameCa,
+  leafProblem,
+} from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { anchorAsSigner, findTrustPath, MAX_CHAIN, type TrustPath } from '../../keys/trust-path.ts'
@@ -107,19 +113,22 @@ function timeProblem(
 
 /**
  * Makes the function that tests whether a list may be cached in place of a verified one, until a credential names it
- * and it is verified in full. The function keeps nothing of the credential.
+ * and it is verified in full. The function keeps nothing of the credential but a certificate of its issuer.
  */
 function makeSuccessorCheck(
   [signer]: readonly Certificate[],
   { clockSkewSeconds }: StatusCheckContext,
 ): FindSuccessorProblem {
-  const key = signer?.publicKey
   return (next, last, now) => {
     if (!isDeepStrictEqual(lastingPartsOf(next), lastingPartsOf(last)))
       return 'its certificates, its issuer or its statusPurpose are not those of the last one'
-    if (key === undefined || !next.isSignedBy(key)) return 'its signature is not by the key of the last one'
+    if (signer === undefined || !next.isSignedBy(signer.publicKey))
+      return 'its signature is not by the key of the last one'
     if (latestBeginning(next) < latestBeginning(last)) return 'it is older than the last one'
-    return timeProblem(next, { now, clockSkewSeconds })
+    const problem = findValidityProblem(signer, now, clockSkewSeconds)
+    return problem === undefined
+      ? timeProblem(next, { now, clockSkewSeconds })
+      : `the certificate of its key ${problem}`
   }
 }
 
