@@ -121,6 +121,14 @@ describe('vouchsafe init', () => {
     },
   )
 
+  it('says that another address needs other certificates for mobile documents, which name it', async () => {
+    const { stdout } = await vouchsafe(['init', 'issuer', '--country', 'DE'], { cwd: temporaryDirectory() })
+    const prose = stdout.split('\n').filter((line) => !/vouchsafe.cjs|Bearer/.test(line))
+    expect(prose.filter((line) => line.length > 80)).toEqual([])
+    expect(stdout).toMatch(/network,\nmake files that have .*,\nsince the certificates name it:\n/)
+    expect(stdout).not.toContain('take out host')
+  })
+
   it('writes a verifier by HAIP with a CA for tests, and no provider of wallets', async () => {
     const cwd = temporaryDirectory()
     const { status, stdout } = await vouchsafe(['init', 'verifier', '--profile', 'haip'], { cwd })

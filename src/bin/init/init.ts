@@ -48,8 +48,8 @@ const OWN_FILES: Readonly<Record<CredentialServiceName, string>> = {
 `,
 }
 
-const revocationText = `  revocationListFile    what the CA revoked; the service has it where the
-                        certificates say
+const revocationSettingText = `  revocationListFile    the revocation list (CRL) of the CA; it is served at
+                        /issuer-ca.crl, which the certificates name
 `
 
 const WHO_TRUSTS: Readonly<Record<CredentialServiceName, string>> = { issuer: 'verifiers', verifier: 'wallets' }
@@ -137,7 +137,7 @@ function filesText(writtenFiles: WrittenFiles): string {
   const isByCa = hasCa(writtenFiles)
   const ca = `  ${caFile(service).padEnd(20)}  the CA of that certificate, for ${WHO_TRUSTS[service]} to trust;
   ${''.padEnd(20)}  its key is gone
-${country === undefined ? '' : `  ${REVOCATION_LIST.padEnd(20)}  the list of what it revoked: nothing, ever\n`}`
+${country === undefined ? '' : `  ${REVOCATION_LIST.padEnd(20)}  the revocation list (CRL) of that CA; it stays empty\n`}`
   return `Written into ${writtenPlace(directory)}:
 
   ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
@@ -170,7 +170,7 @@ function settingsText(writtenFiles: WrittenFiles): string {
   port                  where the service listens: ${port}
 ${host === undefined ? '' : `  host                  ${host}: ${thisPlace()} alone; without it, all may ask\n`}  baseUrl               where wallets reach it: ${baseUrl}
 ${serviceSettings}  signing               the key file, and the files of its certificate chain
-${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${country === undefined ? '' : revocationText}${profile === 'haip' ? haipSettingsText[service] : ''}  integrations          authentication: who may call the service. Each key is a
+${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${country === undefined ? '' : revocationSettingText}${profile === 'haip' ? haipSettingsText[service] : ''}  integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
 
 ${otherSettings(settings, writtenFiles, hints)}
@@ -182,9 +182,13 @@ function addressText({ service, baseUrl, port, profile, country }: WrittenFiles)
   const isContained = isInContainer()
   const options = [...(profile ? ['--profile', profile] : []), ...(country ? ['--country', country] : [])]
   const address = (isContained ? undefined : findLanAddress()) ?? 'ADDRESS'
-  return `A phone cannot reach ${baseUrl}. For one on the same network, put
-${isContained ? HOST_OF_CONTAINER : "this machine's address"} into baseUrl
-and take out host, or make files that have it:
+  const reachable = isContained ? HOST_OF_CONTAINER : "this machine's address"
+  // The certificates of mobile documents name baseUrl as the place of their revocation list.
+  const ways =
+    country === undefined
+      ? ` put\n${reachable} into baseUrl\nand take out host, or make files that have it:`
+      : `\nmake files that have ${reachable},\nsince the certificates name it:`
+  return `A phone cannot reach ${baseUrl}. For one on the same network,${ways}
 
   ${[commandName(), 'init', service, ...options].join(' ')} --dir DIR --base-url http://${address}:${port}
 `
