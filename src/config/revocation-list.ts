@@ -2,16 +2,14 @@
  * The setting `revocationListFile` of an issuer: the revocation list (CRL) that its certificates name, which is passed
  * on unchanged. RFC 5280 section 5; ISO/IEC 18013-5 annex B.
  */
-import { fromBase64 } from '../codec/base64url.ts'
 import { readDer, readSequence } from '../codec/der.ts'
-import { MalformedError, malformed } from '../codec/malformed.ts'
+import { malformed, readOrProblem } from '../codec/malformed.ts'
+import { CRL_LABEL, findPemBlocks } from '../codec/pem.ts'
 import { type Files, unreadableReason } from './files.ts'
 
 const SETTING = 'revocationListFile'
 /** The maximum size of a list, which is some hundred thousand certificates. */
 const MAX_BYTES = 4 * 1024 * 1024
-// Base64 has no dash, so this expression takes linear time.
-const PEM = /-----BEGIN X509 CRL-----([^-]*)-----END X509 CRL-----/
 
 export type ReadRevocationList =
   | { readonly revocationList: Uint8Array | undefined }
@@ -26,13 +24,17 @@ export function readRevocationList(path: string | undefined, files: Files): Read
   } catch (error) {
     return { mistakes: [`${SETTING}: ${unreadableReason(error)}: ${path}`] }
   }
-  try {
-    const [, body] = PEM.exec(text) ?? malformed('it has no BEGIN X509 CRL; openssl crl -inform DER writes one')
-    const der = fromBase64((body ?? '').replace(/\s/g, ''))
-    readSequence(readDer(der, MAX_BYTES))
-    return { revocationList: der }
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return { mistakes: [`${SETTING}: ${path} holds no revocation list in PEM: ${error.message}`] }
-  }
+  const list = readOrProblem(() => readListPem(text))
+  return 'problem' in list
+    ? { mistakes: [`${SETTING}: ${path} holds no revocation list in PEM: ${list.problem}`] }
+    : { revocationList: list }
+}
+
+/** Decodes the first list of a PEM text. Throws a MalformedError if there is none. */
+function readListPem(text: string): Uint8Array {
+  const block = findPemBlocks(text).find(({ label }) => label === CRL_LABEL)
+  if (block === undefined) return malformed(`it has no BEGIN ${CRL_LABEL}; openssl crl -inform DER writes one`)
+  const der = block.decode()
+  readSequence(readDer(der, MAX_BYTES))
+  return der
 }

@@ -4,7 +4,6 @@
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { createLru } from '../async/cache.ts'
-import { fromBase64 } from '../codec/base64url.ts'
 import {
   contextTag,
   DER_TAG,
@@ -20,6 +19,7 @@ import {
   takeOptionalMember,
 } from '../codec/der.ts'
 import { malformed, readPart } from '../codec/malformed.ts'
+import { CERTIFICATE_LABEL, findPemBlocks } from '../codec/pem.ts'
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts'
 import { nameText } from './certificate-name.ts'
 import { type CertificatePurpose, purposeProblem } from './certificate-purpose.ts'
@@ -90,19 +90,14 @@ export function parseCertificate(der: Uint8Array): Certificate {
  * private key.
  */
 export function readPemCertificates(pem: string): Certificate[] {
-  // Base64 has no dash, so this expression takes linear time.
-  const blocks = [...pem.matchAll(/-----BEGIN ([^-]*)-----([^-]*)(?:-----END ([^-]*)-----)?/g)]
-  if (blocks.some(([, label]) => label?.endsWith('PRIVATE KEY'))) {
+  const blocks = findPemBlocks(pem)
+  if (blocks.some(({ label }) => label.endsWith('PRIVATE KEY'))) {
     malformed('it holds a private key, and it should hold certificates only')
   }
-  const certificates = blocks.filter(([, label]) => label === 'CERTIFICATE')
+  const certificates = blocks.filter(({ label }) => label === CERTIFICATE_LABEL)
   if (certificates.length === 0) malformed('it holds no PEM certificate')
-  return certificates.map(([, , body = '', end], index) =>
-    readPart(`certificate ${index + 1}`, () =>
-      end === 'CERTIFICATE'
-        ? parseCertificate(fromBase64(body.replace(/\s/g, '')))
-        : malformed('its END line is missing'),
-    ),
+  return certificates.map((block, index) =>
+    readPart(`certificate ${index + 1}`, () => parseCertificate(block.decode())),
   )
 }
 

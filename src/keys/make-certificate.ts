@@ -20,6 +20,7 @@ import {
   writeSequence,
   writeTime,
 } from '../codec/der.ts'
+import { CERTIFICATE_LABEL, writePem } from '../codec/pem.ts'
 import { EXTENSION, GENERAL_NAME, KEY_USAGES, type KeyUsage } from './certificate-extensions.ts'
 import { writeName } from './certificate-name.ts'
 import { SIGNATURE_OIDS } from './certificate-signature.ts'
@@ -122,20 +123,7 @@ function signByCa(privateKey: KeyObject, makeMembers: (identifier: Buffer) => re
 
 /** Encodes a certificate in PEM. */
 export function toPem(der: Uint8Array): string {
-  return writePem('CERTIFICATE', der)
-}
-
-/** Encodes a revocation list in PEM. */
-export function toRevocationListPem(der: Uint8Array): string {
-  return writePem('X509 CRL', der)
-}
-
-function writePem(label: string, der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? []
-  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
+  return writePem(CERTIFICATE_LABEL, der)
 }
 
 /** Makes the usual extensions: key identifiers, key usage, and subject alternative names. */

@@ -2,13 +2,9 @@
 import { lstatSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
+import { CRL_LABEL, writePem } from '../../codec/pem.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
-import {
-  makeSelfSignedCertificate,
-  type SubjectAltNames,
-  toPem,
-  toRevocationListPem,
-} from '../../keys/make-certificate.ts'
+import { makeSelfSignedCertificate, type SubjectAltNames, toPem } from '../../keys/make-certificate.ts'
 import { isLoopback, stripBrackets } from '../../protocol/private-host.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { now, random } from '../effects.ts'
@@ -72,7 +68,7 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
       { path: certificateFile(service), text: toPem(certificate), mode: 0o644 },
       ...(service === 'issuer' ? [{ path: SECRETS_FILE, text: secretsText(), mode: PRIVATE }] : []),
       ...(ca ? [{ path: caFile(service), text: toPem(ca), mode: 0o644 }] : []),
-      ...(revocationList ? [{ path: REVOCATION_LIST, text: toRevocationListPem(revocationList), mode: 0o644 }] : []),
+      ...(revocationList ? [{ path: REVOCATION_LIST, text: writePem(CRL_LABEL, revocationList), mode: 0o644 }] : []),
       ...(profile === 'haip' && service === 'issuer' ? await makeTestProvider(validity) : []),
     ],
     directories: service === 'verifier' ? [TRUST_ANCHORS] : [],
