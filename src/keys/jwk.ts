@@ -90,7 +90,9 @@ export function publicJwkOf(key: KeyObject): PublicJwk {
 /** Imports a public key. Throws a MalformedError if the point is not on the curve. */
 export function importPublicKey(jwk: PublicJwk): KeyObject {
   try {
-    return rememberCurve(createKeyWithoutTraces(jwk), jwk.crv)
+    const key = createKeyWithoutTraces(jwk)
+    rememberCurve(key, jwk.crv)
+    return key
   } catch (cause) {
     return malformed(`the key is not a point on the curve ${jwk.crv}`, cause)
   }

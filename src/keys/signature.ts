@@ -61,16 +61,20 @@ const algorithmsOfKeys = new WeakMap<KeyObject, Algorithm>()
 
 /** Returns the algorithm of a private or public key; undefined if it is not supported. */
 export function algorithmOf(key: KeyObject): Algorithm | undefined {
-  const algorithm = algorithmsOfKeys.get(key) ?? findAlgorithm(key)
-  if (algorithm !== undefined) algorithmsOfKeys.set(key, algorithm)
-  return algorithm
+  return algorithmsOfKeys.get(key) ?? rememberAlgorithm(key, findAlgorithm(key))
 }
 
-/** Notes that a new key, which is returned, is on the curve, so that {@link algorithmOf} need not look. */
-export function rememberCurve(key: KeyObject, crv: Curve): KeyObject {
-  const algorithm = algorithmNames.find((name) => algorithms[name].crv === crv)
+/** Remembers the curve of a new key, so that {@link algorithmOf} does not ask Node for it. */
+export function rememberCurve(key: KeyObject, crv: Curve): void {
+  rememberAlgorithm(
+    key,
+    algorithmNames.find((name) => algorithms[name].crv === crv),
+  )
+}
+
+function rememberAlgorithm(key: KeyObject, algorithm: Algorithm | undefined): Algorithm | undefined {
   if (algorithm !== undefined) algorithmsOfKeys.set(key, algorithm)
-  return key
+  return algorithm
 }
 
 function findAlgorithm(key: KeyObject): Algorithm | undefined {
