@@ -108,7 +108,7 @@ async function startSession(place: HTMLElement, query: Query, signal: AbortSigna
     verification_query_id: id,
     ...(hasDigitalCredentials() && { origin: location.origin }),
   })
-  const browserWallet = digital_credentials_uri === undefined ? '' : drawBrowserWallet(digital_credentials_uri, signal)
+  const browserWallet = digital_credentials_uri !== undefined && drawBrowserWallet(digital_credentials_uri, signal)
   replaceContent(place, drawLink(request_uri), browserWallet)
   await watchSession(place, 'verifier', session_id, signal)
 }

@@ -19,9 +19,7 @@ export function addDocumentRoutes(app: App, context: IssuerContext): void {
   addOfferRoute(app, context)
   addMetadataRoutes(app, context)
   addTypeRoute(app, context)
-  app.get(ISSUER_PATHS.revocationList, { schema: revocationListRoute }, (request, reply) =>
-    sendDocument(request, reply.type(REVOCATION_LIST_TYPE), getRevocationList(context)),
-  )
+  addRevocationListRoute(app, context)
 }
 
 function addOfferRoute(app: App, context: IssuerContext): void {
@@ -75,5 +73,11 @@ async function answerMetadata(
 function addTypeRoute(app: App, context: IssuerContext): void {
   app.get(`${TYPE_METADATA_PATH}/:name`, { schema: typeMetadataRoute }, async (request, reply) =>
     sendDocument(request, reply.type(JSON_TYPE), await getTypeMetadata(context, request.params.name)),
+  )
+}
+
+function addRevocationListRoute(app: App, context: IssuerContext): void {
+  app.get(ISSUER_PATHS.revocationList, { schema: revocationListRoute }, (request, reply) =>
+    sendDocument(request, reply.type(REVOCATION_LIST_TYPE), getRevocationList(context)),
   )
 }

@@ -124,8 +124,8 @@ export const credentialServices: {
     createService: async (config, effects) => {
       const { createVerifier } = await import('../../verifier/verifier.ts')
       const statusLists = createStatusLists(effects, config.status.allowPrivateAddresses)
-      const sharing = { ...effects, statusLists }
-      return { app: await createVerifier(config, sharing), tasks: createVerifierTasks(config, sharing) }
+      const verifierEffects = { ...effects, statusLists }
+      return { app: await createVerifier(config, verifierEffects), tasks: createVerifierTasks(config, verifierEffects) }
     },
   },
 }
