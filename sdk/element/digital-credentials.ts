@@ -64,7 +64,7 @@ async function readAnswer(response: Response): Promise<unknown> {
   return response.json()
 }
 
-/** Tells the developer what failed, but not that the element itself ended the call. */
+/** Tells the developer what failed, but not that the page itself ended the call. */
 function report(error: unknown, { aborted }: AbortSignal): void {
-  if (!aborted) console.warn('<vouchsafe-request>: digital-credentials:', error)
+  if (!aborted) console.warn('vouchsafe: digital credentials:', error)
 }
