@@ -1,6 +1,6 @@
 /**
- * Makes certificates, and empty lists of revoked ones, for `vouchsafe init`, the demonstration and tests. The caller
- * provides randomness and times. RFC 5280 sections 4 and 5.
+ * Makes certificates for `vouchsafe init`, the demonstration and tests. The caller provides randomness and times. RFC
+ * 5280 section 4.
  */
 import { hash, type KeyObject, sign } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
@@ -55,14 +55,8 @@ export interface SelfSignedOptions extends SubjectAltNames {
   readonly isCa?: boolean
 }
 
-/** A CA, and the times between which its empty list is valid. */
-export interface RevocationListContent extends Pick<CertificateContent, 'issuer' | 'notBefore' | 'notAfter'> {
-  readonly issuerPublicKey: KeyObject
-}
-
-/** The versions of certificates and of revocation lists, as these write them. */
+/** The version of certificates, as these write it. */
 const V3 = 2
-const CRL_V2 = 1
 
 /** Makes a self-signed certificate in DER for signing credentials and requests, or with `isCa` for a CA. */
 export function makeSelfSignedCertificate(options: SelfSignedOptions): Buffer {
@@ -95,25 +89,8 @@ export function makeCertificate(content: CertificateContent): Buffer {
   ])
 }
 
-/**
- * Makes a revocation list in DER that lists no certificate: the first and only one of its CA. RFC 5280 section 5;
- * ISO/IEC 18013-5 table B.10.
- */
-export function makeEmptyRevocationList(content: RevocationListContent): Buffer {
-  const { issuer, issuerPublicKey, notBefore, notAfter } = content
-  const extensions = [authorityKeyIdentifier(issuerPublicKey), extension(EXTENSION.crlNumber, false, writeInteger(1))]
-  return signByCa(issuer.privateKey, (identifier) => [
-    writeInteger(CRL_V2),
-    identifier,
-    issuer.name,
-    writeTime(notBefore),
-    writeTime(notAfter),
-    writeDer(contextTag(0, 'constructed'), writeSequence(...extensions)),
-  ])
-}
-
 /** Signs the members of a certificate or a revocation list. `makeMembers` gets the identifier of the algorithm. */
-function signByCa(privateKey: KeyObject, makeMembers: (identifier: Buffer) => readonly Uint8Array[]): Buffer {
+export function signByCa(privateKey: KeyObject, makeMembers: (identifier: Buffer) => readonly Uint8Array[]): Buffer {
   const algorithm = requireAlgorithm(privateKey)
   const identifier = writeSequence(writeOid(SIGNATURE_OIDS[algorithm]))
   const signedPart = writeSequence(...makeMembers(identifier))
@@ -175,7 +152,8 @@ function subjectKeyIdentifier(publicKey: KeyObject): Buffer {
   return extension(EXTENSION.subjectKeyIdentifier, false, writeOctetString(makeKeyIdentifier(publicKey)))
 }
 
-function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
+/** Makes the authority key identifier, of the key of the CA. */
+export function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
   const keyId = writeDer(contextTag(0, 'primitive'), makeKeyIdentifier(issuerPublicKey))
   return extension(EXTENSION.authorityKeyIdentifier, false, writeSequence(keyId))
 }

@@ -12,10 +12,10 @@ import {
   extendedKeyUsage,
   issuerAltName,
   makeCertificate,
-  makeEmptyRevocationList,
   type SubjectAltNames,
   usualExtensions,
 } from '../../keys/make-certificate.ts'
+import { makeEmptyRevocationList } from '../../keys/make-revocation-list.ts'
 import { random } from '../effects.ts'
 
 export interface KeyPair {
