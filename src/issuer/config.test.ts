@@ -269,6 +269,8 @@ describe('the revocation list of the CA', () => {
         expect.stringMatching(/^revocationListFile: ca\.crl holds no revocation list in PEM: /),
       ])
     }
+    const reason = 'ca.crl holds no revocation list in PEM: its END line is missing'
+    expect(mistakesOf(read('-----BEGIN X509 CRL-----\nMAMCAQE='))).toEqual([`revocationListFile: ${reason}`])
     expect(mistakesOf(read('', 'nowhere'))).toEqual(['revocationListFile: there is no such file: nowhere'])
   })
 })
