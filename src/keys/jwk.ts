@@ -7,7 +7,14 @@ import { fromBase64url } from '../codec/base64url.ts'
 import type { Curve } from '../codec/curve.ts'
 import { isObject, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
-import { type Algorithm, algorithms, rememberCurve, requireAlgorithm, SUPPORTED_KEYS } from './signature.ts'
+import {
+  type Algorithm,
+  algorithmOfCurve,
+  algorithms,
+  rememberAlgorithm,
+  requireAlgorithm,
+  SUPPORTED_KEYS,
+} from './signature.ts'
 
 /** A public key on a supported curve, without other members. */
 export type PublicJwk = EcJwk | OkpJwk
@@ -75,9 +82,9 @@ export function readSigningJwk(value: unknown): PublicJwk {
   return jwk
 }
 
-/** Returns the algorithm of a curve; undefined if the curve is not supported. */
 function detailsOfCurve(crv: unknown): (typeof algorithms)[Algorithm] | undefined {
-  return Object.values(algorithms).find((each) => each.crv === crv)
+  const algorithm = algorithmOfCurve(crv)
+  return algorithm && algorithms[algorithm]
 }
 
 /** Returns the public key of a private or public key. Throws a MalformedError if it is not supported. */
@@ -91,7 +98,7 @@ export function publicJwkOf(key: KeyObject): PublicJwk {
 export function importPublicKey(jwk: PublicJwk): KeyObject {
   try {
     const key = createKeyWithoutTraces(jwk)
-    rememberCurve(key, jwk.crv)
+    rememberAlgorithm(key, algorithmOfCurve(jwk.crv))
     return key
   } catch (cause) {
     return malformed(`the key is not a point on the curve ${jwk.crv}`, cause)

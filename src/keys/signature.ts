@@ -64,17 +64,15 @@ export function algorithmOf(key: KeyObject): Algorithm | undefined {
   return algorithmsOfKeys.get(key) ?? rememberAlgorithm(key, findAlgorithm(key))
 }
 
-/** Remembers the curve of a new key, so that {@link algorithmOf} does not ask Node for it. */
-export function rememberCurve(key: KeyObject, crv: Curve): void {
-  rememberAlgorithm(
-    key,
-    algorithmNames.find((name) => algorithms[name].crv === crv),
-  )
-}
-
-function rememberAlgorithm(key: KeyObject, algorithm: Algorithm | undefined): Algorithm | undefined {
+/** Remembers and returns the algorithm of a new key, so that {@link algorithmOf} does not ask Node for it. */
+export function rememberAlgorithm(key: KeyObject, algorithm: Algorithm | undefined): Algorithm | undefined {
   if (algorithm !== undefined) algorithmsOfKeys.set(key, algorithm)
   return algorithm
+}
+
+/** Returns the algorithm of a curve, by the name that JWKs have for it; undefined if it is not supported. */
+export function algorithmOfCurve(crv: unknown): Algorithm | undefined {
+  return algorithmNames.find((name) => algorithms[name].crv === crv)
 }
 
 function findAlgorithm(key: KeyObject): Algorithm | undefined {
