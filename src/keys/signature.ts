@@ -1,9 +1,9 @@
 /**
  * The supported signature algorithms, and signatures over bytes for JWS and COSE. Each algorithm belongs to one curve,
  * so a key has exactly one. `node:crypto` verifies ES256 in half of the time of the JOSE library (docs/decisions/0004),
- * and `signature.test.ts` compares the two. It gets and gives ECDSA signatures in DER, since its option for raw ones
- * doubles the time of signing on Node 24. RFC 7518 section 3.4, RFC 8037, RFC 9864 for JOSE; `curve.ts` has the
- * identifiers of COSE.
+ * and `signature.test.ts` compares the two. ECDSA signatures go to `node:crypto` in DER, since its option for raw
+ * signatures doubles the time of signing on Node 24. RFC 7518 section 3.4, RFC 8037, RFC 9864 for JOSE; `curve.ts` has
+ * the identifiers of COSE.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Sign1, signedBytes } from '../codec/cose.ts'
