@@ -9,7 +9,7 @@ import { type Problem, readOrProblem } from '../../codec/malformed.ts'
 import type { TrustListConfig } from '../../config/trust-lists.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
-import { type Change, NO_ROW_VERSION, type Row } from '../../store/store.ts'
+import { insertOrUpdate, NO_ROW_VERSION } from '../../store/store.ts'
 import type { VerifierConfig } from '../config.ts'
 import { type ReadingTime, readTrustList, type TrustList } from './read.ts'
 import {
@@ -82,7 +82,8 @@ async function refreshTrustList(
     const time = { at: now(), clockSkewSeconds: config.clockSkewSeconds }
     const choice = 'problem' in answer ? answer : chooseList(answer.text, kept, setting, time)
     const list = 'problem' in choice ? kept : choice
-    const listChanges = list === undefined || list === kept ? [] : [changeList(id, row, { list })]
+    const listChanges =
+      list === undefined || list === kept ? [] : [insertOrUpdate('trust_list', row, { id, value: { list } })]
     const version = (row?.version ?? NO_ROW_VERSION) + listChanges.length
     const state: TrustListState = {
       ...(list && { list: { version, endsAt: list.endsAt } }),
@@ -91,22 +92,10 @@ async function refreshTrustList(
     if (isDeepStrictEqual(state, stateRow?.value)) return { committed: state }
     const conflict = await store.commit([
       ...listChanges,
-      stateRow === undefined
-        ? { insert: 'trust_list_state', id, value: state }
-        : { update: 'trust_list_state', id, version: stateRow.version, value: state },
+      insertOrUpdate('trust_list_state', stateRow, { id, value: state }),
     ])
     return conflict === undefined ? { committed: state } : { conflict }
   })
-}
-
-function changeList(
-  id: string,
-  row: Row<TrustListCollections['trust_list']> | undefined,
-  value: TrustListCollections['trust_list'],
-): Change<TrustListCollections> {
-  return row === undefined
-    ? { insert: 'trust_list', id, value }
-    : { update: 'trust_list', id, version: row.version, value }
 }
 
 /** Fetches the text of a list, which is not verified yet, or returns why there is none. */
