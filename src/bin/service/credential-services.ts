@@ -3,7 +3,6 @@
  * `kind-loaders.ts` has all service kinds, including the engine.
  */
 import type { Task } from '../../async/task.ts'
-import { createStatusLists } from '../../check/status/status-list-loader.ts'
 import type { CommonConfig, checkSettings, ReadResult, ServiceDefaults } from '../../config/common.ts'
 import type { Files } from '../../config/files.ts'
 import type { App } from '../../http/app-type.ts'
@@ -123,6 +122,7 @@ export const credentialServices: {
     voidOpen: voidVerificationSessions,
     createService: async (config, effects) => {
       const { createVerifier } = await import('../../verifier/verifier.ts')
+      const { createStatusLists } = await import('../../check/status/status-list-loader.ts')
       const statusLists = createStatusLists(effects, config.status.allowPrivateAddresses)
       const verifierEffects = { ...effects, statusLists }
       return { app: await createVerifier(config, verifierEffects), tasks: createVerifierTasks(config, verifierEffects) }
