@@ -41,7 +41,7 @@ export function sitePages(root: string): Site {
       else waiting.push(file)
       return relativeLink(place, sitePath(file))
     })
-    pages.set(place, isDocument ? movedText : `---\nsearch: false\neditLink: false\n---\n\n${movedText}`)
+    pages.set(place, isDocument ? movedText : `---\neditLink: false\n---\n\n${movedText}`)
   }
   return { pages, pictures, sidebar: addOtherPages(sidebarOf(readFileSync(join(root, INDEX), 'utf8')), pages) }
 }

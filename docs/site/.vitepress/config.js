@@ -12,6 +12,9 @@ const slugify = (heading) =>
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
+/** Says whether a page, by its path below srcDir, shows a file of code. */
+const isCodePage = (path) => path.startsWith('code/')
+
 export default defineConfig({
   title: 'Vouchsafe',
   description: 'Issue and verify digital credentials, and run off-chain components of smart contracts',
@@ -43,11 +46,8 @@ export default defineConfig({
             boostDocument: (id) => (/\/(decisions|divergences|project)\//.test(id) ? 0.4 : 1),
           },
         },
-        // Pages of code would hide those that explain it.
-        _render: (text, env, markdown) => {
-          const html = markdown.render(text, env)
-          return env.frontmatter?.search === false ? '' : html
-        },
+        // Pages of code would hide those that explain it; to render them only for the search would double the time of a build.
+        _render: (text, env, markdown) => (isCodePage(env.relativePath) ? '' : markdown.render(text, env)),
       },
     },
   },
