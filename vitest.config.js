@@ -62,11 +62,11 @@ export const shared = {
 /** Tests wait most of their time, for processes, disks and clocks: some six at a time keep two cores busy. */
 export const WORKERS = Math.max(6, availableParallelism())
 
-/** Begins with the longest files, which would be waited for at the end: what starts processes, and what searches. */
+/** Begins with the longest files, which would be waited for at the end: what starts processes or browsers, and what searches. */
 class LongFirst extends BaseSequencer {
   async sort(files) {
     const sorted = Map.groupBy(await super.sort(files), ({ project }) => project)
-    const isLong = ({ moduleId }) => /\/test\/(e2e|faults|chain|fuzz)\/|docs?\.test\.ts$/.test(moduleId)
+    const isLong = ({ moduleId }) => /\/test\/(e2e|faults|chain|fuzz|browser)\/|docs?\.test\.ts$/.test(moduleId)
     return [...sorted.values()].flatMap((all) => [...all.filter(isLong), ...all.filter((file) => !isLong(file))])
   }
 }
