@@ -173,7 +173,8 @@ describe.each(Object.keys(algorithms) as Algorithm[])('%s', (algorithm) => {
   })
 
   it('has raw signatures like those of Node, also where a number begins with zeros', async () => {
-    for (let each = 0; each < 600; each++) {
+    // A signature in 128 has a number that begins with a zero byte, and slower curves run the same code.
+    for (let each = 0; each < (algorithm === 'ES256' ? 600 : 40); each++) {
       const data = Buffer.from([each >> 8, each])
       expect(verify(digest, data, { key: publicKey, dsaEncoding: 'ieee-p1363' }, await signed(data))).toBe(true)
       const theirs = sign(digest, data, { key: privateKey, dsaEncoding: 'ieee-p1363' })
