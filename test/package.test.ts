@@ -26,7 +26,8 @@ function typesConfiguration(): ts.ParsedCommandLine {
 function packedTypes(): ReadonlyMap<string, string> {
   const { fileNames, options } = typesConfiguration()
   const types = new Map<string, string>()
-  const program = ts.createProgram(fileNames, options)
+  // Types that are not checked are written alike, in half of the time: `npm run check` checks them.
+  const program = ts.createProgram(fileNames, { ...options, noCheck: true })
   program.emit(undefined, (path, text) => types.set(relative(join(ROOT, 'dist/sdk/types'), path), text))
   return types
 }

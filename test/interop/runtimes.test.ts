@@ -90,8 +90,10 @@ describe.runIf(hasRuntimes)('vouchsafe/server', () => {
 describe('the package', () => {
   it('is packed so that publint and attw find nothing', () => {
     const directory = temporaryDirectory()
-    execFileSync('node', ['node_modules/typescript/bin/tsc', '-p', 'sdk'], { cwd: ROOT })
-    execFileSync('node', ['node_modules/typescript/bin/tsc', '-p', 'sdk/element'], { cwd: ROOT })
+    // The types are only written here; the check of the types checks them.
+    for (const project of ['sdk', 'sdk/element']) {
+      execFileSync('node', ['node_modules/typescript/bin/tsc', '--noCheck', '-p', project], { cwd: ROOT })
+    }
     execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', directory], { cwd: ROOT, stdio: 'pipe' })
     const [, file = ''] = /(\S+\.tgz)/.exec(execFileSync('ls', [directory], { encoding: 'utf8' })) ?? []
     const bin = join(ROOT, 'test/interop/node_modules/.bin')
