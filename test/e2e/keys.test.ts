@@ -77,7 +77,8 @@ const chainOf = (jws: string) => (decodeProtectedHeader(jws).x5c ?? []).map((tex
 describe.each(all)('an issuer and a verifier with keys for %s', (algorithm) => {
   it('serve a wallet, which may have a key of any kind', async () => {
     services = await serve({ issuerAlgorithm: algorithm, verifierAlgorithm: algorithm })
-    for (const holderAlgorithm of all) {
+    // The keys of the services and of the wallet know nothing of each other: each kind is used on either side.
+    for (const holderAlgorithm of algorithm === 'ES256' ? all : [algorithm]) {
       const { jose }: AlgorithmDetails = algorithms[holderAlgorithm]
       const alg = jose.at(-1) ?? ''
       const fetch = saying({ proof_types_supported: { jwt: { proof_signing_alg_values_supported: [alg] } } })
