@@ -37,32 +37,32 @@ import type { ServiceOptions } from '../support/services.ts'
 import { readList, referenceOf } from '../support/status.ts'
 import { GRANT, holderSigner } from '../support/wire.ts'
 
-const identifiers: readonly Identifier[] = ['base', 'session']
-const haipFormats = drivenFormats.filter(({ format }) => ['dc+sd-jwt', 'mso_mdoc'].includes(format))
+const formatsOf = (...names: readonly string[]) => drivenFormats.filter(({ format }) => names.includes(format))
 type Start = (more?: ServiceOptions) => Promise<DrivenServices>
-const plans: readonly { identifier: Identifier; by: string; driven: DrivenFormat; start: Start }[] = [
-  ...identifiers.flatMap((identifier) =>
-    drivenFormats.map((driven) => ({
-      identifier,
-      by: 'with the pre-authorized code',
-      driven,
-      start: (more?: ServiceOptions) => startHttpsServices(identifier, more),
-    })),
-  ),
-  ...haipFormats.flatMap((driven) => [
-    ...identifiers.map((identifier) => ({
-      identifier,
-      by: 'by HAIP, started by the issuer',
-      driven,
-      start: (more?: ServiceOptions) => startHttpsHaip(identifier, false, more),
-    })),
-    {
-      identifier: 'base' as const,
-      by: 'by HAIP, started by the wallet',
-      driven,
-      start: (more?: ServiceOptions) => startHttpsHaip('base', true, more),
-    },
-  ]),
+interface Plan {
+  readonly identifier: Identifier
+  readonly by: string
+  readonly driven: DrivenFormat
+  readonly start: Start
+}
+
+const preAuthorized = (identifier: Identifier, driven: DrivenFormat): Plan => {
+  const start: Start = (more) => startHttpsServices(identifier, more)
+  return { identifier, by: 'with the pre-authorized code', driven, start }
+}
+
+const byHaip = (identifier: Identifier, driven: DrivenFormat, isWalletInitiated = false): Plan => {
+  const start: Start = (more) => startHttpsHaip(identifier, isWalletInitiated, more)
+  return { identifier, by: `by HAIP, started by the ${isWalletInitiated ? 'wallet' : 'issuer'}`, driven, start }
+}
+
+// The way to a token and the name of the issuer depend on no format: each way and name has two formats or more.
+const plans = [
+  ...drivenFormats.map((driven) => preAuthorized('base', driven)),
+  ...formatsOf('mso_mdoc', 'jwt_vc_json-ld').map((driven) => preAuthorized('session', driven)),
+  ...formatsOf('mso_mdoc').map((driven) => byHaip('base', driven)),
+  ...formatsOf('dc+sd-jwt').map((driven) => byHaip('session', driven)),
+  ...formatsOf('dc+sd-jwt', 'mso_mdoc').map((driven) => byHaip('base', driven, true)),
 ].map((plan) => ({ ...plan, format: plan.driven.format }))
 
 describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ identifier, driven, start }) => {
