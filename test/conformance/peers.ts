@@ -21,7 +21,7 @@ export const peers: Section = {
       asks: 'Indices of a status list collide under load, and revoking one credential revokes others',
       source: `${TOKEN_STATUS_LIST}, Issuer`,
       tests: [
-        [at.statusProcesses, 'issue a thousand credentials, a hundred at once, all with an entry of their own'],
+        [at.statusProcesses, 'issue three hundred credentials, a hundred at once, all with an entry of their own'],
         [at.status, 'reach the credentials of the session and no others'],
       ],
     },
