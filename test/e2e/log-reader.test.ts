@@ -3,20 +3,22 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { closeSync, constants, openSync, readSync } from 'node:fs'
-import { Agent, get } from 'node:http'
+import { Agent, type RequestOptions, request } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { COMMAND, temporaryDirectory } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { serviceDirectory } from '../support/service-process.ts'
+import { API_KEY } from '../support/services.ts'
 
 const children: ChildProcess[] = []
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-/** More lines than a pipe and the buffer have room for. */
-const REQUESTS = 8000
+/** More long lines than a pipe and the buffer have room for: each tells the name of what is not there. */
+const REQUESTS = 500
+const LONG_NAME = 'a'.repeat(5000)
 
 interface LogLine {
   readonly event: string
@@ -92,16 +94,20 @@ it('of which the reader is gone keeps no service from going on', async () => {
 /** Counts the requests that were refused as they should be. */
 async function refusals(url: string): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
-  const statuses = await Promise.all(Array.from({ length: REQUESTS }, () => statusOf(`${url}/nowhere`, agent)))
+  const body = JSON.stringify({ credential_dataset: {}, credential_configurations: [LONG_NAME] })
+  const begin = () => statusOf(`${url}/issuance/oid4vci/new-session`, { method: 'POST', agent }, body)
+  const statuses = await Promise.all(Array.from({ length: REQUESTS }, begin))
   agent.destroy()
-  return statuses.filter((status) => status === 404).length
+  return statuses.filter((status) => status === 400).length
 }
 
-function statusOf(url: string, agent?: Agent): Promise<number | undefined> {
+function statusOf(url: string, options: RequestOptions = {}, body = ''): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
   return new Promise((resolve) => {
-    get(url, agent === undefined ? {} : { agent }, (response) => {
+    const asked = request(url, { headers, ...options }, (response) => {
       response.resume().once('end', () => resolve(response.statusCode))
-    }).once('error', () => resolve(undefined))
+    })
+    asked.once('error', () => resolve(undefined)).end(body)
   })
 }
 
