@@ -62,10 +62,17 @@ type SentRecord = { readonly attributes: readonly Entry[]; readonly body?: Entry
 >
 
 /** Starts one for one test; `answer` takes everything when it is not given. */
-export async function startCollector(
+export async function startCollector(answer?: (response: ServerResponse) => void): Promise<Collector> {
+  const collector = await openCollector(answer)
+  onTestFinished(collector.close)
+  return collector
+}
+
+/** Starts one, which the caller closes. */
+export async function openCollector(
   answer: (response: ServerResponse) => void = (response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
-): Promise<Collector> {
+): Promise<Collector & { readonly close: () => void }> {
   const kept = { spans: [] as CollectedSpan[], logs: [] as CollectedLog[], bodies: [] as string[] }
   const headers: IncomingHttpHeaders[] = []
   const server = createServer((request, response) => {
@@ -83,12 +90,12 @@ export async function startCollector(
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   return {
     ...kept,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
     headers,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     whenSpan: (test) =>
