@@ -5,7 +5,7 @@ import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, unlinkSync,
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { COMMAND, endOf, type StartedCommand, startCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { listening, type Running, serviceDirectory } from '../support/service-process.ts'
@@ -37,14 +37,19 @@ function shared(name: Name, cwd: string, args: readonly string[] = ['--workers',
 }
 
 /** Waits until a service that was started listens, and kills it when the test has ended. */
-async function watched({ child, ended }: StartedCommand): Promise<Shared> {
+async function watched(command: StartedCommand): Promise<Shared> {
+  onTestFinished(async () => {
+    command.child.kill('SIGKILL')
+    await command.ended
+  })
+  return logged(command)
+}
+
+/** Waits until a service that was started listens, and keeps its log. */
+async function logged({ child, ended }: StartedCommand): Promise<Shared> {
   let log = ''
   child.stdout?.on('data', (text: string) => {
     log += text
-  })
-  onTestFinished(async () => {
-    child.kill('SIGKILL')
-    await ended
   })
   const service = await listening(child, ended)
   return { ...service, lines: () => linesOf(log.slice(0, log.lastIndexOf('\n') + 1)) }
@@ -61,6 +66,21 @@ function linesOf(log: string): Line[] {
 function pidsOf({ lines }: Shared): Map<unknown, number> {
   const started = lines().filter(({ event }) => event === 'worker_listening')
   return new Map(started.map(({ worker, pid }) => [worker, Number(pid)]))
+}
+
+/** Kills a worker; `refusal` is the first line by which none follows, and `whenReplaced` waits until one does. */
+function killWorker(service: Shared, worker: number) {
+  const before = service.lines().length
+  const killed = pidsOf(service).get(worker) ?? 0
+  process.kill(killed, 'SIGKILL')
+  return {
+    refusal: () =>
+      service
+        .lines()
+        .slice(before)
+        .find(({ event }) => event === 'worker_not_started'),
+    whenReplaced: () => expect.poll(() => pidsOf(service).get(worker)).not.toBe(killed),
+  }
 }
 
 /** Sets how many files a process may have open. Its hard limit stays. */
@@ -113,7 +133,8 @@ describe.each(['issuer', 'verifier'] as const)('%s with two workers', (name) => 
 
   it('is one service on one port: what one worker made the other has, and one line says that it listens', async () => {
     const directory = await directoryOf(name)
-    for (const start of ['the first', 'another on the same database']) {
+    // A second start is the same for both services.
+    for (const start of ['the first', ...(name === 'issuer' ? ['another on the same database'] : [])]) {
       const service = await shared(name, directory)
       const { url, child, ended } = service
       const made = await Promise.all(Array.from({ length: 20 }, () => ask(`${url}${path}/create`, { body })))
@@ -162,13 +183,13 @@ describe('the workers of a service', () => {
         else sessions.push((JSON.parse(answer.text) as { readonly session_id: string }).session_id)
       }
     })
-    await expect.poll(() => sessions.length).toBeGreaterThan(100)
+    await expect.poll(() => sessions.length).toBeGreaterThan(40)
     expect(lost).toEqual([])
     const killed = pidsOf(service).get(2) ?? 0
     process.kill(killed, 'SIGKILL')
     await expect.poll(() => pidsOf(service).get(2)).not.toBe(killed)
     const before = sessions.length
-    await expect.poll(() => sessions.length).toBeGreaterThan(before + 100)
+    await expect.poll(() => sessions.length).toBeGreaterThan(before + 40)
     isOver = true
     await Promise.all(clients)
     expect(unexpected).toEqual([])
@@ -194,7 +215,7 @@ describe('the workers of a service', () => {
       const options = client % 2 === 0 ? { agent } : {}
       while (!isOver) statuses.push((await ask(`${url}${path}/create`, { body, ...options })).status)
     })
-    await expect.poll(() => statuses.length).toBeGreaterThan(50)
+    await expect.poll(() => statuses.length).toBeGreaterThan(20)
     child.kill('SIGTERM')
     const isReady = async (): Promise<boolean> => (await ask(`${url}/health/ready`)).status === 200
     await expect.poll(async () => (await isReady()) || (await isReady())).toBe(false)
@@ -203,45 +224,6 @@ describe('the workers of a service', () => {
     agent.destroy()
     expect(new Set(statuses)).toEqual(new Set([201]))
     expect((await ended).status).toBe(0)
-  })
-
-  it('have metrics that are added up, but for those that all read from one place', async () => {
-    const service = await shared('issuer', await directoryOf('issuer', { management: { port: 0 } }))
-    const [path, body] = CREATE.issuer
-    for (let n = 0; n < 7; n++) await ask(`${service.url}${path}/create`, { body })
-    const { status, text } = await ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
-    expect(status).toBe(200)
-    const counted = `{method="POST",route="${path}/create",status="201"} 7\n`
-    expect(text).toContain(`vouchsafe_issuer_http_requests_total${counted}`)
-    expect(text).toContain('vouchsafe_issuer_events_total{type="configuration.created"} 7\n')
-    const [, expires] =
-      /^vouchsafe_issuer_certificate_expires_seconds\{key="signing",certificate="own"\} (\d+)$/m.exec(text) ?? []
-    // The certificate is good for a day.
-    expect(Number(expires)).toBeLessThanOrEqual(86_400)
-    expect(Number(expires)).toBeGreaterThan(0)
-  })
-
-  it('have metrics without those of one that stands still, which is told', async () => {
-    const service = await shared('issuer', await directoryOf('issuer', { management: { port: 0 } }))
-    const pid = pidsOf(service).get(1) ?? 0
-    process.kill(pid, 'SIGSTOP')
-    const readiness = async () => {
-      const { status, text } = await ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
-      return [status, /^vouchsafe_issuer_ready (\d)$/m.exec(text)?.[1]]
-    }
-    expect(await readiness()).toEqual([200, '0'])
-    expect(await readiness()).toEqual([200, '0'])
-    const told = service.lines().filter(({ event }) => event === 'worker_silent')
-    expect(told).toEqual([expect.objectContaining({ level: 50, worker: 1, pid })])
-    process.kill(pid, 'SIGCONT')
-    expect(await readiness()).toEqual([200, '1'])
-  })
-
-  it('read certificates again, all of them, at one signal', async () => {
-    const { child, lines } = await shared('issuer', await directoryOf('issuer'))
-    child.kill('SIGHUP')
-    const renewed = () => lines().flatMap(({ event, worker }) => (event === 'renewed' ? [worker] : []))
-    await expect.poll(() => renewed().sort()).toEqual([1, 2])
   })
 
   it('end with the primary process, however that ends', async () => {
@@ -269,35 +251,6 @@ describe('the workers of a service', () => {
     expect(status).toBe(1)
     expect(linesOf(stdout).filter(({ event }) => event === 'worker_ended')).toHaveLength(5)
     expect(linesOf(stdout)).toContainEqual(expect.objectContaining({ event: 'worker_given_up', worker: 1 }))
-  })
-
-  it.skipIf(process.platform !== 'linux')('one follows when the system starts processes again', async () => {
-    const service = await shared('issuer', await directoryOf('issuer'))
-    const primary = service.child.pid ?? 0
-    // A new process needs four descriptors of the primary, and the one that ends gives it one.
-    limitFiles(primary, limitWithFree(primary, 1))
-    const killed = pidsOf(service).get(1) ?? 0
-    process.kill(killed, 'SIGKILL')
-    const refused = () => service.lines().find(({ event }) => event === 'worker_not_started')
-    await expect.poll(refused).toMatchObject({ worker: 1, err: { code: 'EMFILE' } })
-    expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
-    limitFiles(primary, 1024)
-    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
-  })
-
-  it('all sign with the key of the start: none follows with another, until that is put back', async () => {
-    const directory = await directoryOf('issuer')
-    const service = await shared('issuer', directory)
-    const file = join(directory, 'issuer.key')
-    renameSync(file, `${file}.kept`)
-    writeFileSync(file, pemOf(await makeKey()))
-    const killed = pidsOf(service).get(1) ?? 0
-    process.kill(killed, 'SIGKILL')
-    const told = () => service.lines().find(({ event }) => event === 'worker_not_started')
-    await expect.poll(told).toMatchObject({ worker: 1, mistakes: [expect.stringContaining('signing')] })
-    expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
-    renameSync(`${file}.kept`, file)
-    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
   })
 
   it('all run the release of the start, also when the link to it leads to another by then', async () => {
@@ -334,46 +287,6 @@ describe('the workers of a service', () => {
     await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
   })
 
-  it('none follows with a certificate that has ended, until it is renewed', async () => {
-    const directory = await directoryOf('issuer')
-    const service = await shared('issuer', directory)
-    const file = join(directory, 'issuer.pem')
-    const valid = readFileSync(file, 'utf8')
-    const privateKey = createPrivateKey(readFileSync(join(directory, 'issuer.key')))
-    const [notBefore, notAfter] = [new Date(0), new Date(1)]
-    const content = { privateKey, publicKey: createPublicKey(privateKey), commonName: 'x', serial: randomBytes(16) }
-    writeFileSync(file, toPem(makeSelfSignedCertificate({ ...content, notBefore, notAfter })))
-    const killed = pidsOf(service).get(1) ?? 0
-    process.kill(killed, 'SIGKILL')
-    const told = () => service.lines().find(({ event }) => event === 'worker_not_started')
-    await expect.poll(told).toMatchObject({
-      mistakes: [expect.stringContaining('expired')],
-      message: expect.stringContaining('is renewed') as string,
-    })
-    writeFileSync(file, valid)
-    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
-  })
-
-  it.each(['secretsFile', 'database.encryptionKeyFile'])('all have the %s of the start', async (setting) => {
-    const keys = { secretsFile: 'secretsFile', database: { encryptionKeyFile: 'database.encryptionKeyFile' } }
-    const directory = await serviceDirectory('issuer', keys)
-    const writeKey = (name: string): string => {
-      const key = randomBytes(32).toString('base64')
-      writeFileSync(join(directory, name), `${key}\n`, { mode: 0o600 })
-      return key
-    }
-    const [first, second] = [writeKey(keys.secretsFile), writeKey(keys.database.encryptionKeyFile)]
-    const service = await shared('issuer', directory)
-    const written = writeKey(setting)
-    const killed = pidsOf(service).get(1) ?? 0
-    process.kill(killed, 'SIGKILL')
-    const told = () => service.lines().find(({ event }) => event === 'worker_not_started')
-    await expect.poll(told).toMatchObject({ worker: 1, mistakes: [expect.stringContaining(`${setting}: `)] })
-    for (const secret of [first, second, written]) expect(JSON.stringify(service.lines())).not.toContain(secret)
-    writeFileSync(join(directory, setting), setting === keys.secretsFile ? first : second)
-    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
-  })
-
   it('are as many as the setting says, also in the environment, unless the command line says another number', async () => {
     const directory = await directoryOf('issuer', { workers: 1 })
     const two = await shared('issuer', directory, [], { VOUCHSAFE_WORKERS: '2' })
@@ -382,6 +295,113 @@ describe('the workers of a service', () => {
     await two.ended
     const one = await shared('issuer', directory, ['--workers', '1'], { VOUCHSAFE_WORKERS: '2' })
     expect(pidsOf(one).size).toBe(0)
+  })
+})
+
+describe('two workers of a service that goes on', () => {
+  const keys = { secretsFile: 'secretsFile', database: { encryptionKeyFile: 'database.encryptionKeyFile' } }
+  let directory: string
+  let service: Shared
+  beforeAll(async () => {
+    directory = await serviceDirectory('issuer', { ...keys, management: { port: 0 } })
+    for (const name of [keys.secretsFile, keys.database.encryptionKeyFile]) writeKey(join(directory, name))
+    service = await logged(startCommand(['issuer', '--workers', '2'], { cwd: directory }))
+    return async () => {
+      service.child.kill('SIGKILL')
+      await service.ended
+    }
+  })
+
+  function writeKey(file: string): string {
+    const key = randomBytes(32).toString('base64')
+    writeFileSync(file, `${key}\n`, { mode: 0o600 })
+    return key
+  }
+
+  it('have metrics that are added up, but for those that all read from one place', async () => {
+    const [path, body] = CREATE.issuer
+    for (let n = 0; n < 7; n++) await ask(`${service.url}${path}/create`, { body })
+    const { status, text } = await ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
+    expect(status).toBe(200)
+    const counted = `{method="POST",route="${path}/create",status="201"} 7\n`
+    expect(text).toContain(`vouchsafe_issuer_http_requests_total${counted}`)
+    expect(text).toContain('vouchsafe_issuer_events_total{type="configuration.created"} 7\n')
+    const [, expires] =
+      /^vouchsafe_issuer_certificate_expires_seconds\{key="signing",certificate="own"\} (\d+)$/m.exec(text) ?? []
+    // The certificate is good for a day.
+    expect(Number(expires)).toBeLessThanOrEqual(86_400)
+    expect(Number(expires)).toBeGreaterThan(0)
+  })
+
+  it('have metrics without those of one that stands still, which is told', async () => {
+    const pid = pidsOf(service).get(1) ?? 0
+    process.kill(pid, 'SIGSTOP')
+    const readiness = async () => {
+      const { status, text } = await ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
+      return [status, /^vouchsafe_issuer_ready (\d)$/m.exec(text)?.[1]]
+    }
+    expect(await readiness()).toEqual([200, '0'])
+    expect(await readiness()).toEqual([200, '0'])
+    const told = service.lines().filter(({ event }) => event === 'worker_silent')
+    expect(told).toEqual([expect.objectContaining({ level: 50, worker: 1, pid })])
+    process.kill(pid, 'SIGCONT')
+    expect(await readiness()).toEqual([200, '1'])
+  })
+
+  it('read certificates again, all of them, at one signal', async () => {
+    const { child, lines } = service
+    child.kill('SIGHUP')
+    const renewed = () => lines().flatMap(({ event, worker }) => (event === 'renewed' ? [worker] : []))
+    await expect.poll(() => renewed().sort()).toEqual([1, 2])
+  })
+
+  it.skipIf(process.platform !== 'linux')('one follows when the system starts processes again', async () => {
+    const primary = service.child.pid ?? 0
+    // A new process needs four descriptors of the primary, and the one that ends gives it one.
+    limitFiles(primary, limitWithFree(primary, 1))
+    const { refusal, whenReplaced } = killWorker(service, 1)
+    await expect.poll(refusal).toMatchObject({ worker: 1, err: { code: 'EMFILE' } })
+    expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
+    limitFiles(primary, 1024)
+    await whenReplaced()
+  })
+
+  it('all sign with the key of the start: none follows with another, until that is put back', async () => {
+    const file = join(directory, 'issuer.key')
+    renameSync(file, `${file}.kept`)
+    writeFileSync(file, pemOf(await makeKey()))
+    const { refusal, whenReplaced } = killWorker(service, 1)
+    await expect.poll(refusal).toMatchObject({ worker: 1, mistakes: [expect.stringContaining('signing')] })
+    expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
+    renameSync(`${file}.kept`, file)
+    await whenReplaced()
+  })
+
+  it('none follows with a certificate that has ended, until it is renewed', async () => {
+    const file = join(directory, 'issuer.pem')
+    const valid = readFileSync(file, 'utf8')
+    const privateKey = createPrivateKey(readFileSync(join(directory, 'issuer.key')))
+    const [notBefore, notAfter] = [new Date(0), new Date(1)]
+    const content = { privateKey, publicKey: createPublicKey(privateKey), commonName: 'x', serial: randomBytes(16) }
+    writeFileSync(file, toPem(makeSelfSignedCertificate({ ...content, notBefore, notAfter })))
+    const { refusal, whenReplaced } = killWorker(service, 1)
+    await expect.poll(refusal).toMatchObject({
+      mistakes: [expect.stringContaining('expired')],
+      message: expect.stringContaining('is renewed') as string,
+    })
+    writeFileSync(file, valid)
+    await whenReplaced()
+  })
+
+  it.each(['secretsFile', 'database.encryptionKeyFile'])('all have the %s of the start', async (setting) => {
+    const file = join(directory, setting)
+    const first = readFileSync(file, 'utf8')
+    const written = writeKey(file)
+    const { refusal, whenReplaced } = killWorker(service, 2)
+    await expect.poll(refusal).toMatchObject({ worker: 2, mistakes: [expect.stringContaining(`${setting}: `)] })
+    for (const secret of [first.trim(), written]) expect(JSON.stringify(service.lines())).not.toContain(secret)
+    writeFileSync(file, first)
+    await whenReplaced()
   })
 })
 
