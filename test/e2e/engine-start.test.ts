@@ -1,7 +1,7 @@
 /** An engine that cannot start says which file or address is in the way, and what to do about it. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
 import { COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { type EngineProcess, makeEngine } from '../support/engine-process.ts'
@@ -17,15 +17,28 @@ async function made(settings: Record<string, unknown> = {}): Promise<EngineProce
   return engine
 }
 
+/** Sets settings in the configuration of an engine, and returns its file. */
+function changeSettings(directory: string, changes: object): string {
+  const file = join(directory, 'conf/server.json')
+  writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...changes }))
+  return file
+}
+
 describe('vouchsafe engine', () => {
-  it('says who has its port, and what to change', async () => {
-    const first = await made()
+  /** An engine that runs before and after each test. */
+  let first: EngineProcess
+  let managementPort: number
+  beforeAll(async () => {
+    managementPort = await freePort()
+    first = await made({ management: { port: managementPort } })
     await first.start()
+  })
+
+  it('says who has its port, and what to change', async () => {
     const port = Number(new URL(first.url).port)
     const who = 'is in use by a Vouchsafe execution engine'
     const { directory } = await made()
-    const file = join(directory, 'conf/server.json')
-    writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), port }))
+    changeSettings(directory, { port })
     const second = await vouchsafe(['engine'], { cwd: directory })
     expect(second.stderr).toContain(
       `  - port: ${port} (host 127.0.0.1) ${who}; stop that one, or change port and baseUrl\n`,
@@ -38,11 +51,7 @@ describe('vouchsafe engine', () => {
   })
 
   it('does not start beside one on the same database, and starts as soon as that one has ended, however it ended', async () => {
-    const first = await made()
-    await first.start()
-    const file = join(first.directory, 'conf/server.json')
-    const settings = JSON.parse(readFileSync(file, 'utf8')) as object
-    writeFileSync(file, JSON.stringify({ ...settings, port: await freePort() }))
+    const file = changeSettings(first.directory, { port: await freePort(), management: { port: await freePort() } })
     const second = await vouchsafe(['engine'], { cwd: first.directory })
     expect([second.status, second.stderr]).toEqual([
       75,
@@ -51,6 +60,7 @@ describe('vouchsafe engine', () => {
       ),
     ])
     expect((await vouchsafe(['db', 'status', '--config', file], { cwd: first.directory })).status).toBe(0)
+    changeSettings(first.directory, { management: { port: managementPort } })
     await first.kill('SIGKILL')
     await first.start()
     expect((await first.kill('SIGTERM')).status).toBe(0)
@@ -107,11 +117,8 @@ describe('vouchsafe engine', () => {
     expect([log.status, log.stderr]).toEqual([2, expect.stringMatching(/is an engine's configuration; name one of/)])
   })
 
-  it('has its metrics at the port of its management alone, until it has stopped', async () => {
-    const port = await freePort()
-    const engine = await made({ management: { port } })
-    await engine.start()
-    const metrics = await fetch(`http://127.0.0.1:${port}/metrics`)
+  it('has its metrics at the port of its management alone', async () => {
+    const metrics = await fetch(`http://127.0.0.1:${managementPort}/metrics`)
     const text = await metrics.text()
     expect([metrics.status, text]).toEqual([200, expect.stringContaining('vouchsafe_engine_limit{')])
     for (const name of [
@@ -122,9 +129,7 @@ describe('vouchsafe engine', () => {
       expect(text).toContain(name)
     }
     expect(text).toMatch(/\nvouchsafe_engine_ready [01]\n/)
-    expect((await fetch(`${engine.url}/metrics`)).status).toBe(404)
-    engine.child.kill('SIGTERM')
-    expect((await engine.ended).status).toBe(0)
+    expect((await fetch(`${first.url}/metrics`)).status).toBe(404)
   })
 
   it('says where it looked for its configuration, and how to make one', async () => {
