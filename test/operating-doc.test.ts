@@ -3,9 +3,11 @@
  * their own.
  */
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { hashSessionId } from '../src/audit/record.ts'
 import { COMMAND, temporaryDirectory, vouchsafe } from './support/command.ts'
 import { snippetWith } from './support/documents.ts'
@@ -20,10 +22,19 @@ interface Place {
   readonly apiKey: string
 }
 
+/** The directory in which `init` made each service, in a folder of its name. */
+let initialised: string
+beforeAll(async () => {
+  initialised = mkdtempSync(join(tmpdir(), 'vouchsafe-operating-'))
+  for (const service of ['issuer', 'verifier'])
+    expect((await vouchsafe(['init', service, '--dir', service], { cwd: initialised })).status).toBe(0)
+  return () => rmSync(initialised, { recursive: true })
+})
+
 /** Makes the directory of a service as `init` does, with any free port and more settings. */
 async function made(service: 'issuer' | 'verifier', more: object = {}): Promise<Place> {
   const directory = temporaryDirectory()
-  expect((await vouchsafe(['init', service], { cwd: directory })).status).toBe(0)
+  await cp(join(initialised, service), directory, { recursive: true })
   const file = join(directory, 'conf/server.json')
   const config = JSON.parse(readFileSync(file, 'utf8')) as { integrations: { authentication: Record<string, string> } }
   // A verifier trusts nobody until it has an anchor, and starts without the setting.
@@ -89,20 +100,9 @@ describe('keys and secrets', () => {
   it('a query names an authority by the key identifier in the certificate of an issuer', async () => {
     const cwd = temporaryDirectory()
     const make = (...args: string[]) => execFileSync('openssl', args, { cwd, stdio: 'pipe' })
-    make('req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=CA')
-    make(
-      'req',
-      '-new',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-keyout',
-      'issuer.key',
-      '-out',
-      'issuer.csr',
-      '-subj',
-      '/CN=I',
-    )
+    const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout']
+    make('req', '-x509', ...newKey, 'ca.key', '-out', 'ca.pem', '-subj', '/CN=CA')
+    make('req', '-new', ...newKey, 'issuer.key', '-out', 'issuer.csr', '-subj', '/CN=I')
     const [, own = ''] =
       /Identifier: *\n\s*([\w:]+)/.exec(
         make('x509', '-in', 'ca.pem', '-noout', '-ext', 'subjectKeyIdentifier').toString(),
@@ -215,11 +215,14 @@ it('callbacks that wait are listed and tried again', async () => {
   const place = await made('verifier', { sessionCallback })
   const service = await started('verifier', place)
   await (await newSession(service, place)).fail()
-  const list = () => vouchsafe(['callbacks', 'list', '--json'], { cwd: place.directory })
-  const [{ id = '' } = {}] = await expect
-    .poll(async () => JSON.parse((await list()).stdout) as { readonly id?: string }[])
-    .toHaveLength(1)
-    .then(async () => JSON.parse((await list()).stdout) as { readonly id?: string }[])
+  let listed: readonly { readonly id?: string }[] = []
+  const list = async () => {
+    const { stdout } = await vouchsafe(['callbacks', 'list', '--json'], { cwd: place.directory })
+    listed = JSON.parse(stdout) as typeof listed
+    return listed
+  }
+  await expect.poll(list).toHaveLength(1)
+  const id = listed[0]?.id ?? ''
   const printed = await runShell(snippetWith('docs/callbacks.md', 'callbacks retry').replace('ID', id), place.directory)
   expect(printed).toContain('verification.failed')
 })
