@@ -6,7 +6,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { parseAddress } from '../src/offchain/address.ts'
 import { ROOT, snippetWith } from './support/documents.ts'
+import { waitUntilServed } from './support/engine-process.ts'
 import { runShell } from './support/shell.ts'
 
 const ENGINE = 'docs/engine.md'
@@ -48,6 +50,14 @@ describe('three engines on one chain', () => {
     return runShell(named.replaceAll('ADDRESS', address), folder)
   }
 
+  /** Waits until each engine serves the contract, without a command each time. */
+  async function whenServed(address: string): Promise<void> {
+    await waitUntilServed(
+      urls().map((url) => ({ url })),
+      parseAddress(address),
+    )
+  }
+
   async function deployed(line: string): Promise<string> {
     return /0x[\da-f]{40}/.exec(await run(line))?.[0] ?? ''
   }
@@ -59,7 +69,8 @@ describe('three engines on one chain', () => {
     ).split('\n')
     const address = await deployed(deploy)
     await run(key)
-    await expect.poll(() => run(put, address).then(() => 'put', String), { interval: 1000 }).toBe('put')
+    await whenServed(address)
+    await run(put, address)
     expect(await run(status, address)).toContain('7')
     expect(await run(get, address)).toContain('the launch code')
     await run(remove, address)
@@ -73,7 +84,7 @@ describe('three engines on one chain', () => {
     await run(create.replace('0xad…', owner), address)
     const read = async (line: string) =>
       JSON.parse(await run(`${line} --json`, address)) as { status?: unknown; publicKey: string }
-    await expect.poll(async () => String((await read(call)).status), { timeout: 100_000, interval: 1000 }).toBe('4')
+    await expect.poll(async () => String((await read(call)).status), { timeout: 100_000, interval: 3000 }).toBe('4')
     const { publicKey } = await read(call)
     const commitments = await read(call.replace('key', 'commitments'))
     const script = `
