@@ -35,7 +35,7 @@ const dir = makeDirectory('chain')
 
 beforeAll(async () => {
   at = await place({ dir })
-  const settings = { chain: { type: 'local', directory: dir }, pollMilliseconds: 25 }
+  const settings = { chain: { type: 'local', directory: dir }, pollMilliseconds: 100 }
   engines = [await makeEngine(settings), await makeEngine(settings)]
   await Promise.all(engines.map((engine) => engine.start()))
   contract = await deployComponent(at, 'KeyManagement', KEYS, engines)
@@ -94,7 +94,7 @@ function share(nonces: readonly object[], message: string): Promise<Said> {
 
 it('many requests at once get one share from a nonce', async () => {
   const nonces = await commitments()
-  const asked = Array.from({ length: 20 }, (_, n) => share(nonces, `message ${n}`))
+  const asked = Array.from({ length: 12 }, (_, n) => share(nonces, `message ${n}`))
   const answers = await Promise.all(asked)
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(new Set(answers.filter(({ status }) => status !== 200).map(({ text }) => text))).toEqual(new Set([USED]))
@@ -102,7 +102,7 @@ it('many requests at once get one share from a nonce', async () => {
 
 it('an engine that is killed among them gives no second one when it is back', async () => {
   const nonces = await commitments()
-  const asked = Array.from({ length: 20 }, (_, n) => share(nonces, `before ${n}`))
+  const asked = Array.from({ length: 12 }, (_, n) => share(nonces, `before ${n}`))
   // The first answer is out, and the others are on their way.
   await Promise.race(asked)
   await engines[0].kill()
