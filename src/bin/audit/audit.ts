@@ -84,7 +84,9 @@ async function* readLines(file: string): AsyncGenerator<string> {
   let unfinishedLine = ''
   try {
     for await (const part of createReadStream(file, 'utf8') as AsyncIterable<string>) {
-      const lines = (unfinishedLine + part).split('\n')
+      // The new part alone is split, since a long line would be copied with each part of it.
+      const lines = part.split('\n')
+      lines[0] = unfinishedLine + (lines[0] ?? '')
       unfinishedLine = lines.pop() ?? ''
       if (unfinishedLine.length > MAX_LINE) {
         lines.push(unfinishedLine)
