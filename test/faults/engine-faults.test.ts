@@ -125,7 +125,12 @@ describe('a component that', () => {
     ['a host that is not allowed', () => 'http://169.254.169.254/latest/meta-data/'],
     ['the engine itself', () => `${engine.url}/engine`],
   ])('calls private addresses is refused: %s', async (_, target) => {
-    const response = await ask(`/ask?url=${encodeURIComponent(target())}`)
+    // On a busy machine a call may meet its deadline first, and then it is made again.
+    const answered = async () => {
+      const response = await ask(`/ask?url=${encodeURIComponent(target())}`)
+      return response.status === 504 ? undefined : response
+    }
+    const response = await vi.waitUntil(answered, { timeout: 300_000 })
     const { status, said } = (await response.json()) as { readonly status: number; readonly said: string }
     expect([response.status, status, asked]).toEqual([200, 600, 0])
     expect(said).not.toContain('secret')
