@@ -5,7 +5,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { generationFile } from '../../src/bin/embedded-database/generation-file.ts'
+import { generationFile, WAL_MISSING } from '../../src/bin/embedded-database/generation-file.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
 import { startCommand } from '../support/command.ts'
@@ -23,27 +23,33 @@ interface Place {
   readonly copy: string
 }
 
+const OTHER_FILE = 'the file beside it is of another state of it'
+const TOLD = 'database.generation is higher than it was'
+
 /**
- * Each: how a backup is made, of a service that runs or has stopped, and how it is put back in the place of the
- * database.
+ * Each: how a backup is made, of a service that runs or has stopped, and the ways in which it is put back in turn, with
+ * what the log says of each.
  */
-const ways: readonly (readonly [
+const backups: readonly (readonly [
   string,
   {
     readonly made: (place: Place) => Promise<void> | void
     readonly stops?: true
-    readonly back: (place: Place) => void
+    readonly backs: readonly (readonly [back: (place: Place) => void, why: string])[]
   },
 ])[] = [
-  ['made by vacuum into while the service runs', { made: vacuumInto, back: putBack }],
-  ['copied while the service was stopped', { made: copyDirectory, stops: true, back: putBack }],
+  ['made by vacuum into while the service runs', { made: vacuumInto, backs: [[putBack, WAL_MISSING]] }],
   [
-    'copied with all that lies beside it while the service was stopped',
-    { made: copyDirectory, stops: true, back: putAllBack },
-  ],
-  [
-    'copied with all that lies beside it, and told by the operator',
-    { made: copyDirectory, stops: true, back: tellAndOverwrite },
+    'copied while the service was stopped, put back alone, with all that lies beside it, and told by the operator',
+    {
+      made: copyDirectory,
+      stops: true,
+      backs: [
+        [putBack, WAL_MISSING],
+        [putAllBack, OTHER_FILE],
+        [tellAndOverwrite, TOLD],
+      ],
+    },
   ],
 ]
 
@@ -78,10 +84,10 @@ function tellAndOverwrite({ directory, copy, file }: Place): void {
 }
 
 describe('an embedded database that is put back from a backup', () => {
-  it.each(faults(ways))(
+  it.each(faults(backups))(
     '%s: gives no entry twice, and says so in the log',
     { timeout: 600_000 },
-    async (_, { made, stops, back }) => {
+    async (_, { made, stops, backs }) => {
       const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
       const place = { directory, file: join(directory, 'data', 'issuer.db'), copy: join(directory, 'copy') }
       let service = await startForTest('issuer', directory)
@@ -97,16 +103,21 @@ describe('an embedded database that is put back from a backup', () => {
       }
       service = await startForTest('issuer', directory)
       await lists.issue(SOME)
-      await endService(service, 'SIGKILL')
-      back(place)
+      // Where nothing was put back, the list is the same.
+      expect((await endService(service, 'SIGKILL')).stdout).not.toMatch(/database_restored/)
+      expect(lists.listIds()).toHaveLength(1)
 
-      service = await startForTest('issuer', directory)
-      await lists.issue(SOME)
-      lists.expectNoneTwice()
+      for (const [index, [back, why]] of backs.entries()) {
+        back(place)
+        service = await startForTest('issuer', directory)
+        await lists.issue(SOME)
+        lists.expectNoneTwice()
+        expect(lists.listIds()).toHaveLength(index + 2)
+        const { stdout } = await endService(service, 'SIGTERM')
+        expect(stdout).toContain(`"event":"database_restored","why":"${why}"`)
+        expect(stdout).toMatch(/"event":"open_sessions_voided"/)
+      }
       // Once, and not at each start.
-      const first = await endService(service, 'SIGTERM')
-      expect(first.stdout).toMatch(/"event":"database_restored"/)
-      expect(first.stdout).toMatch(/"event":"open_sessions_voided"/)
       service = await startForTest('issuer', directory)
       const before = lists.listIds()
       await lists.issue(1)
@@ -118,21 +129,6 @@ describe('an embedded database that is put back from a backup', () => {
       expect(auditLog.match(/"database\.restored"/g)).toHaveLength(1)
     },
   )
-
-  it('goes on with its list where nothing was put back, however it ended', async () => {
-    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-    let service = await startForTest('issuer', directory)
-    const lists = inStatusLists(() => service.url)
-    for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
-      await lists.issue(2)
-      const { stdout } = await endService(service, signal)
-      expect(stdout).not.toMatch(/database_restored/)
-      service = await startForTest('issuer', directory)
-    }
-    await lists.issue(1)
-    expect(lists.listIds()).toHaveLength(1)
-    lists.expectNoneTwice()
-  })
 
   it('begins a new list, and keeps the old ones, where the file beside it is missing', async () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
