@@ -31,78 +31,6 @@ async function demo(...args: string[]) {
   return { ...(await vouchsafe(all, { env })), left: readdirSync(temporary) }
 }
 
-describe('vouchsafe demo --once', () => {
-  it('issues a credential, verifies it, and shows each step', async () => {
-    const { status, stdout, stderr, left } = await demo('--once')
-    expect([stderr, status]).toEqual(['', 0])
-    expect(left).toEqual([])
-    const steps = stdout
-      .match(/^ +(?:GET|POST|PUT) \S+ \d+$/gm)
-      ?.map((line) => line.trim().replace(/\/[\w-]{6}…/, '/ID'))
-    expect(steps).toEqual([
-      'POST /credential-configuration/create 201',
-      'POST /issuance/oid4vci/new-session 200',
-      'GET /issuance/oid4vci/credential-offer/ID 200',
-      'GET /.well-known/openid-credential-issuer/ID 200',
-      'GET /.well-known/oauth-authorization-server/ID 200',
-      'POST /auth/token-endpoint/ID 200',
-      'POST /issuance/oid4vci/nonce/ID 200',
-      'POST /issuance/oid4vci/credential-request 200',
-      'POST /issuance/oid4vci/notification/ID 204',
-      'GET /issuance/oid4vci/status/ID 200',
-      'POST /verification-query/create 201',
-      'POST /presentation/oid4vp/new-session 200',
-      'GET /presentation/oid4vp/authorization-request/ID 200',
-      'POST /presentation/oid4vp/authorization-response/ID 200',
-      'GET /presentation/oid4vp/status/ID 200',
-      'GET /.well-known/openid-credential-issuer 200',
-      'GET /.well-known/oauth-authorization-server 200',
-      'POST /auth/par 400',
-      'POST /auth/par 201',
-      'GET /auth/authorize 303',
-      'GET /auth/interaction/ID 200',
-      'POST /auth/interaction/complete/ID 200',
-      'GET /auth/return/ID 303',
-      'POST /auth/token-endpoint 200',
-      'POST /issuance/oid4vci/nonce 200',
-      'POST /issuance/oid4vci/credential-request 200',
-      'POST /issuance/oid4vci/notification 204',
-      'PUT /offchain/ID/shares/7 201',
-      'GET /offchain/ID/shares/7 200',
-    ])
-    expect(stdout).toMatch(
-      /status: VERIFICATION_SUCCEEDED[\s\S]*passed {2,}Does the issuer certificate lead to a trust anchor\?/,
-    )
-    expect(stdout.match(/^ {5}passed {2,}\S/gm)?.length).toBeGreaterThanOrEqual(22)
-    const [credential = '', secret = ''] = stdout.split('Three engines keep a secret')
-    expect(credential).toMatch(/It was issued by\n {5}CN=.*\n?.*\(SHA-256 [\da-f]{16}…\)\n/)
-    const [, known] = credential.split('The wallet asks for another card')[0]?.split('The library now knows') ?? []
-    const [shown, hidden] = known?.split('and not') ?? []
-    expect(shown?.trim().split(/\n +/).sort()).toEqual(['given_name: Ada', 'programme: Mathematics'])
-    for (const name of ['family_name', 'birth_date', 'student_number', 'enrolled_until']) expect(hidden).toContain(name)
-    expect(credential).toMatch(/The credential was issued, presented and verified\.\n+$/)
-    expect(secret.match(/recovered: the vault opens at 19:84/g)).toHaveLength(2)
-    expect(secret).toMatch(/wrong share from: engine B, http/)
-    expect(secret).toMatch(/The secret was shared, recovered without one engine, and the liar was named\.\n$/)
-    // No colours where there is no terminal, and 80 columns for everything but links and paths.
-    expect(stdout).not.toContain('\u001b')
-    const long = stdout.split('\n').filter((line) => line.length > 80 && !/link: haip-|\/vouchsafe-/.test(line))
-    expect(long).toEqual([])
-  })
-
-  it.each([
-    [['--port-base', '65534']],
-    [['--port-base', 'x']],
-    [['--part', 'none']],
-    [['--twice']],
-    [['--base-url', 'http://example.com']],
-    [['--base-url', 'https://example.com/path']],
-  ])('refuses %j and starts nothing', async (args) => {
-    const { status, stdout, left } = await demo(...args)
-    expect([status, stdout, left]).toEqual([2, '', []])
-  })
-})
-
 describe('the home of vouchsafe demo', () => {
   /** The home of a run whose port was taken. */
   let home: string
@@ -126,7 +54,7 @@ describe('the home of vouchsafe demo', () => {
   }
 
   it('is made also where a port is taken, which the demo says, and takes another', () => {
-    expect(first).toMatchObject({ status: 0, left: [] })
+    expect(first).toMatchObject({ status: 0, stderr: '', left: [] })
     expect(first.stdout).toMatch(new RegExp(`issuer +http://[^ ]+ \\(port ${port} is taken\\)`))
   })
 
@@ -183,8 +111,63 @@ describe('vouchsafe demo that stays', () => {
   let running: Running
 
   beforeAll(async () => {
-    running = await start('--part', 'credential')
+    running = await start()
     await running.says('/sign-in?code=')
+  })
+
+  it('issues a credential, verifies it, and shows each step', () => {
+    const [walk = '', rest] = running.output().split('\nNow with a wallet of your own')
+    expect(rest).toContain('Both services and the engines are running.')
+    const steps = walk.match(/^ +(?:GET|POST|PUT) \S+ \d+$/gm)?.map((line) => line.trim().replace(/\/[\w-]{6}…/, '/ID'))
+    expect(steps).toEqual([
+      'POST /credential-configuration/create 201',
+      'POST /issuance/oid4vci/new-session 200',
+      'GET /issuance/oid4vci/credential-offer/ID 200',
+      'GET /.well-known/openid-credential-issuer/ID 200',
+      'GET /.well-known/oauth-authorization-server/ID 200',
+      'POST /auth/token-endpoint/ID 200',
+      'POST /issuance/oid4vci/nonce/ID 200',
+      'POST /issuance/oid4vci/credential-request 200',
+      'POST /issuance/oid4vci/notification/ID 204',
+      'GET /issuance/oid4vci/status/ID 200',
+      'POST /verification-query/create 201',
+      'POST /presentation/oid4vp/new-session 200',
+      'GET /presentation/oid4vp/authorization-request/ID 200',
+      'POST /presentation/oid4vp/authorization-response/ID 200',
+      'GET /presentation/oid4vp/status/ID 200',
+      'GET /.well-known/openid-credential-issuer 200',
+      'GET /.well-known/oauth-authorization-server 200',
+      'POST /auth/par 400',
+      'POST /auth/par 201',
+      'GET /auth/authorize 303',
+      'GET /auth/interaction/ID 200',
+      'POST /auth/interaction/complete/ID 200',
+      'GET /auth/return/ID 303',
+      'POST /auth/token-endpoint 200',
+      'POST /issuance/oid4vci/nonce 200',
+      'POST /issuance/oid4vci/credential-request 200',
+      'POST /issuance/oid4vci/notification 204',
+      'PUT /offchain/ID/shares/7 201',
+      'GET /offchain/ID/shares/7 200',
+    ])
+    expect(walk).toMatch(
+      /status: VERIFICATION_SUCCEEDED[\s\S]*passed {2,}Does the issuer certificate lead to a trust anchor\?/,
+    )
+    expect(walk.match(/^ {5}passed {2,}\S/gm)?.length).toBeGreaterThanOrEqual(22)
+    const [credential = '', secret = ''] = walk.split('Three engines keep a secret')
+    expect(credential).toMatch(/It was issued by\n {5}CN=.*\n?.*\(SHA-256 [\da-f]{16}…\)\n/)
+    const [, known] = credential.split('The wallet asks for another card')[0]?.split('The library now knows') ?? []
+    const [shown, hidden] = known?.split('and not') ?? []
+    expect(shown?.trim().split(/\n +/).sort()).toEqual(['given_name: Ada', 'programme: Mathematics'])
+    for (const name of ['family_name', 'birth_date', 'student_number', 'enrolled_until']) expect(hidden).toContain(name)
+    expect(credential).toMatch(/The credential was issued, presented and verified\.\n+$/)
+    expect(secret.match(/recovered: the vault opens at 19:84/g)).toHaveLength(2)
+    expect(secret).toMatch(/wrong share from: engine B, http/)
+    expect(secret).toMatch(/The secret was shared, recovered without one engine, and the liar was named\.\n+$/)
+    // No colours where there is no terminal, and 80 columns for everything but links and paths.
+    expect(walk).not.toContain('\u001b')
+    const long = walk.split('\n').filter((line) => line.length > 80 && !/link: haip-|\/vouchsafe-/.test(line))
+    expect(long).toEqual([])
   })
 
   it('has links that a wallet can use, and tells what became of them', async () => {
@@ -198,13 +181,24 @@ describe('vouchsafe demo that stays', () => {
     await running.says('A wallet has answered the request: VERIFICATION_SUCCEEDED')
   })
 
-  it('ends with the link to its console, whose first page is the wallet', async () => {
+  it('ends with the link to its console, whose first page is the wallet, and which shows the engines', async () => {
     expect(running.output()).toContain('Now in your browser')
     const [, last = ''] = running.output().split('Press Ctrl-C')
     const link = /^(http:\/\/127\.0\.0\.1:\d+\/sign-in\?code=[\w-]+)\n\n$/m.exec(last)?.[1] ?? ''
     const entered = await fetch(link)
-    expect(await entered.text()).toMatch(/url=\/[\w-]+\/#\/wallet"/)
+    const [, path = ''] = /url=(\/[\w-]+\/)#\/wallet"/.exec(await entered.text()) ?? []
+    expect(path).not.toBe('')
     expect(entered.headers.get('content-security-policy')).toMatch(/connect-src 'self' http:\S+ http:\S+;/)
+    const cookie = entered.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+    const ask = async (what: string): Promise<Told> => {
+      const answer = await fetch(new URL(`${path}api/${what}`, link), { headers: { cookie } })
+      return (await answer.json()) as Told
+    }
+    const { engines = [] } = await ask('services')
+    expect(engines).toHaveLength(3)
+    const { contracts = [] } = await ask('engine/0/engine')
+    const { calls = [] } = await ask(`engine/0/engine/contracts/${contracts[0]?.address ?? ''}`)
+    expect(calls.map(({ asked }) => asked)).toContain('GET /shares/7')
   })
 
   it('shows calls that work as they stand there', async () => {
@@ -247,34 +241,28 @@ describe('vouchsafe demo that stays', () => {
     expect([over.status, await over.text()]).toEqual([404, expect.stringContaining('Start again in your wallet')])
   })
 
-  it('cleans up at Ctrl-C', async () => {
+  it('cleans up at Ctrl-C, and ends its engines', async () => {
     expect(readdirSync(running.temporary)).toHaveLength(1)
+    const urls = engineUrls(running)
+    for (const url of urls) expect((await fetch(`${url}/health/live`)).status).toBe(200)
     expect(await running.stop('SIGINT')).toBe(0)
+    expect(running.complaints()).toBe('')
+    for (const url of urls) await expect(fetch(`${url}/health/live`)).rejects.toThrow()
     expect(readdirSync(running.temporary)).toEqual([])
   })
 })
 
 describe('vouchsafe demo', () => {
-  it('leaves its engines running, whose contract and calls the console shows', async () => {
-    const running = await start()
-    await running.says('/sign-in?code=')
-    expect(running.output()).toContain('Both services and the engines are running.')
-    const link = /^http:\/\/127\.0\.0\.1:\d+\/sign-in\?code=[\w-]+$/m.exec(running.output())?.[0] ?? ''
-    const entered = await fetch(link)
-    const [, path = ''] = /url=(\/[\w-]+\/)#/.exec(await entered.text()) ?? []
-    const cookie = entered.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
-    const ask = async (what: string): Promise<Told> => {
-      const answer = await fetch(new URL(`${path}api/${what}`, link), { headers: { cookie } })
-      return (await answer.json()) as Told
-    }
-    const { engines = [] } = await ask('services')
-    expect(engines).toHaveLength(3)
-    const { contracts = [] } = await ask('engine/0/engine')
-    const { calls = [] } = await ask(`engine/0/engine/contracts/${contracts[0]?.address ?? ''}`)
-    expect(calls.map(({ asked }) => asked)).toContain('GET /shares/7')
-    expect(await running.stop('SIGINT')).toBe(0)
-    for (const { url } of engines) await expect(fetch(`${url}/health/live`)).rejects.toThrow()
-    expect(readdirSync(running.temporary)).toEqual([])
+  it.each([
+    [['--port-base', '65534']],
+    [['--port-base', 'x']],
+    [['--part', 'none']],
+    [['--twice']],
+    [['--base-url', 'http://example.com']],
+    [['--base-url', 'https://example.com/path']],
+  ])('refuses %j and starts nothing', async (args) => {
+    const { status, stdout, left } = await demo(...args)
+    expect([status, stdout, left]).toEqual([2, '', []])
   })
 
   it('serves wallets from elsewhere by one address, which lets nobody at what takes an API key', async () => {
@@ -301,9 +289,8 @@ describe('vouchsafe demo', () => {
 
   it('leaves no engine behind when it is stopped while they run', async () => {
     const running = await start('--part', 'secret')
-    await running.says('Engine C was killed')
-    const urls = [...running.output().matchAll(/[ABC]\s+(http:\/\/127\.0\.0\.1:\d+)/g)].map(([, url = '']) => url)
-    expect(urls).toHaveLength(3)
+    await running.says('The owner of a secret')
+    const urls = engineUrls(running)
     expect(await running.stop('SIGINT')).toBe(130)
     for (const url of urls) await expect(fetch(`${url}/health/live`)).rejects.toThrow()
     expect(readdirSync(running.temporary)).toEqual([])
@@ -343,6 +330,7 @@ interface Told {
 interface Running {
   readonly temporary: string
   output(): string
+  complaints(): string
   /** Waits until the demo has written this. */
   says(text: string): Promise<void>
   /** The exit status. */
@@ -369,6 +357,7 @@ async function start(...words: string[]): Promise<Running> {
   return {
     temporary,
     output: () => output,
+    complaints: () => complaints,
     says: (text) =>
       until(
         child,
@@ -381,6 +370,13 @@ async function start(...words: string[]): Promise<Running> {
         child.kill(signal)
       }),
   }
+}
+
+/** Returns the addresses of the three engines in the output. */
+function engineUrls(running: Running): string[] {
+  const urls = [...running.output().matchAll(/[ABC]\s+(http:\/\/127\.0\.0\.1:\d+)/g)].map(([, url = '']) => url)
+  expect(urls).toHaveLength(3)
+  return urls
 }
 
 function until(child: ChildProcess, holds: () => boolean, written: () => string): Promise<void> {
