@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { readConfigFile } from '../../src/bin/service/config-file.ts'
 import { COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { makeServiceFiles, type ServiceFiles } from '../support/doctor.ts'
 
@@ -113,20 +114,8 @@ it('says where paths begin when a file is missed from elsewhere', async () => {
   expect((await vouchsafe(['doctor', ...args], { cwd })).stdout).not.toContain('working directory')
 })
 
-it.each([
-  [['doctor', '--config', '.'], 'this is a directory'],
-  [['doctor', '--config', 'comma.json'], "it is not JSON: Expected ',' or '}' after property value, line 2, column 12"],
-  [['doctor', '--config', 'word.json'], "it is not JSON: Unexpected token 'o', line 3, column 13"],
-  [['doctor', '--config', 'none.json'], 'none.json: the file cannot be read'],
-  [['doctor', '--config', 'broken.json'], 'broken.json: it is not JSON'],
-  [['doctor', '--config', 'doubled.json'], 'doubled.json: database.url: this member is there twice'],
-  [['doctor', '--config', 'latin1.json'], 'latin1.json: it is not UTF-8; write it in that encoding'],
-  [
-    ['doctor', '--config', 'any.json'],
-    `it does not tell whose configuration it is; name the service (issuer, verifier, engine), as in: node ${COMMAND} doctor issuer`,
-  ],
-  [['doctor', 'verifier', '--config', 'list.json'], 'the configuration must be a JSON object'],
-])('says what is wrong with the file: %j', async (args, why) => {
+/** Makes files that are no configuration, by what is wrong with each. */
+function wrongFiles(): string {
   const cwd = temporaryDirectory()
   for (const [name, text] of [
     ['broken', '{'],
@@ -139,7 +128,29 @@ it.each([
   ] as const) {
     writeFileSync(join(cwd, `${name}.json`), text)
   }
-  const { status, stdout } = await vouchsafe(args, { cwd })
+  return cwd
+}
+
+it.each([
+  ['.', 'this is a directory'],
+  ['comma.json', "it is not JSON: Expected ',' or '}' after property value, line 2, column 12"],
+  ['word.json', "it is not JSON: Unexpected token 'o', line 3, column 13"],
+  ['none.json', 'none.json: the file cannot be read'],
+  ['doubled.json', 'doubled.json: database.url: this member is there twice'],
+  ['latin1.json', 'latin1.json: it is not UTF-8; write it in that encoding'],
+])('finds what is wrong with the file %s', (name, why) => {
+  expect(readConfigFile(join(wrongFiles(), name))).toEqual({ mistakes: [expect.stringContaining(why)] })
+})
+
+it.each([
+  [['doctor', '--config', 'broken.json'], 'broken.json: it is not JSON'],
+  [
+    ['doctor', '--config', 'any.json'],
+    `it does not tell whose configuration it is; name the service (issuer, verifier, engine), as in: node ${COMMAND} doctor issuer`,
+  ],
+  [['doctor', 'verifier', '--config', 'list.json'], 'the configuration must be a JSON object'],
+])('says what is wrong with the file: %j', async (args, why) => {
+  const { status, stdout } = await vouchsafe(args, { cwd: wrongFiles() })
   expect(status).toBe(2)
   expect(stdout.replace(/\s+/g, ' ')).toContain(why)
 })
