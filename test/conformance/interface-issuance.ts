@@ -93,7 +93,7 @@ export const issuanceInterface: Section = {
       source: 'Issuance service, Configuration',
       tests: [
         [at.config, 'takes every setting that the interface names'],
-        ['test/e2e/postgresql.test.ts', 'two processes issue together, and take each code and each nonce once'],
+        ['test/e2e/postgresql.test.ts', 'processes issue together, and take each code and each nonce once'],
       ],
     },
     {

@@ -2,9 +2,13 @@
  * Services as processes on one PostgreSQL database, with nothing else that they share: interface section 2, `database`.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { openingMistakeOf, openServiceDatabase } from '../../src/bin/database/checked-database.ts'
+import { diagnose } from '../../src/bin/doctor/diagnosis.ts'
+import { filesIn } from '../../src/bin/effects.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
 import { startCommand, vouchsafe } from '../support/command.ts'
 import { endService, listening, type Running, serviceDirectory, start } from '../support/service-process.ts'
@@ -24,17 +28,16 @@ import {
   statusOf,
 } from '../support/wire.ts'
 
-const directories = { issuer: '', verifier: '' }
-const running: Running[] = []
+/** The issuers, which started at once where nothing was yet; and the verifiers. Each kind has one database. */
+let issuers: readonly Running[]
+let verifiers: readonly Running[]
+const issuerUrl = freshUrl()
 beforeAll(async () => {
-  directories.issuer = await directoryOn('issuer', freshUrl())
-  directories.verifier = await directoryOn('verifier', freshUrl())
+  issuers = await startAll(4, 'issuer', await directoryOn('issuer', issuerUrl))
+  verifiers = await startAll(2, 'verifier', await directoryOn('verifier', freshUrl(), { management: { port: 0 } }))
 })
 afterAll(async () => {
-  for (const { child, ended } of running) {
-    child.kill('SIGKILL')
-    await ended
-  }
+  for (const each of [...issuers, ...verifiers]) await endService(each, 'SIGKILL')
 })
 
 /** Makes a directory whose database is in the form of JDBC, with user and password beside the address. */
@@ -56,10 +59,8 @@ function directoryOn(service: 'issuer' | 'verifier', address: string, more: obje
   })
 }
 
-async function started(service: 'issuer' | 'verifier', count: number): Promise<Running[]> {
-  const all = await Promise.all(Array.from({ length: count }, () => start(service, directories[service])))
-  running.push(...all)
-  return all
+function startAll(count: number, service: 'issuer' | 'verifier', directory: string): Promise<Running[]> {
+  return Promise.all(Array.from({ length: count }, () => start(service, directory)))
 }
 
 /** Makes what the steps of a wallet need of the services: each request goes to the next of the processes. */
@@ -73,10 +74,8 @@ function overAll(processes: readonly Running[]): Services {
 }
 
 it('says in its metrics how many connections it has', async () => {
-  const directory = await directoryOn('verifier', freshUrl(), { management: { port: 0 } })
-  const service = await start('verifier', directory)
-  running.push(service)
-  const metrics = await (await fetch(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)).text()
+  const port = String(verifiers[0]?.listening.managementPort)
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   const counts = [...metrics.matchAll(/^vouchsafe_verifier_database_connections\{state="(\w+)"\} (\d+)$/gm)]
   expect(counts.map(([, state]) => state)).toEqual(['busy', 'idle', 'waiting'])
   expect(counts.reduce((sum, [, , count]) => sum + Number(count), 0)).toBeGreaterThan(0)
@@ -95,17 +94,16 @@ async function counts(responses: readonly Response[]): Promise<Record<number, nu
 }
 
 describe('on one database', () => {
-  it('ten processes start at once where nothing is yet', async () => {
-    const all = await started('issuer', 10)
-    const ready = await Promise.all(all.map(({ url }) => fetch(`${url}/health/ready`)))
-    expect(ready.map(({ status }) => status)).toEqual(Array(10).fill(200))
-    const id = await declare(overAll(all))
-    const found = await Promise.all(all.map(({ url }) => declareAgain(overAll([{ url } as Running]), id)))
-    expect(found).toEqual(Array(10).fill(200))
+  it('four processes start at once where nothing is yet', async () => {
+    const ready = await Promise.all(issuers.map(({ url }) => fetch(`${url}/health/ready`)))
+    expect(ready.map(({ status }) => status)).toEqual(Array(4).fill(200))
+    const id = await declare(overAll(issuers))
+    const found = await Promise.all(issuers.map((each) => declareAgain(overAll([each]), id)))
+    expect(found).toEqual(Array(4).fill(200))
   })
 
-  it('two processes issue together, and take each code and each nonce once', async () => {
-    const services = overAll(await started('issuer', 2))
+  it('processes issue together, and take each code and each nonce once', async () => {
+    const services = overAll(issuers)
     const { sessionId, id } = await startIssuance(services)
     const form = { grant_type: GRANT, 'pre-authorized_code': await codeOf(services, sessionId) }
     const tokens = await fifty(() => postForm(services, `${ISSUER_URL}/auth/token-endpoint/${sessionId}`, form))
@@ -120,7 +118,7 @@ describe('on one database', () => {
   })
 
   it('two processes verify together, and take one response of a session', async () => {
-    const services = overAll(await started('verifier', 2))
+    const services = overAll(verifiers)
     const { sessionId, request } = await startVerification(services)
     const form = { error: 'access_denied', state: request.state }
     const responses = await fifty(() => postForm(services, request.response_uri, form))
@@ -137,69 +135,64 @@ async function declareAgain(services: Services, id: string): Promise<number> {
 }
 
 describe('a service that cannot use its database', () => {
+  const { username: user, password } = new URL(serverUrl())
+
   it.each([
-    [
-      'with another password',
-      { password: 'wrong-password' },
-      /password authentication failed.*; see database\.user/,
-      2,
-    ],
-    [
-      'without a password',
-      { password: undefined },
-      /; the server asks for a password: write it into database\.password/,
-      2,
-    ],
-    ['with a database that does not exist', { url: 'missing' }, /database "missing" does not exist; make the/, 2],
-    ['with TLS and a CA that is not known', { url: 'verify-full' }, /certificate/, 2],
-    [
-      'with another port',
-      { url: 'postgresql://127.0.0.1:1/issuer' },
-      /ECONNREFUSED.*; see whether the server runs/,
-      75,
-    ],
-  ] as const)('%s does not start, and says why without the password', async (_, changes, reason, status) => {
-    const { username: user, password } = new URL(serverUrl())
-    const url = serverUrl().replace(/\/\/.*@/, '//')
-    const other = new URL(url)
-    if ('url' in changes && changes.url === 'missing') other.pathname = '/missing'
-    if ('url' in changes && changes.url === 'verify-full') other.searchParams.set('sslmode', 'verify-full')
-    const named = 'url' in changes && changes.url.includes(':') ? changes.url : other.href
-    const database = { user, password, ...changes, url: named }
+    ['with another password', {}, /password authentication failed.*; see database\.user/, 2],
+    ['with another port', { url: 'postgresql://127.0.0.1:1/issuer' }, /ECONNREFUSED.*; see whether the server/, 75],
+  ])('%s does not start, and says why without the password', async (_, changes, reason, status) => {
+    const database = { user, password: 'wrong-password', url: serverUrl().replace(/\/\/.*@/, '//'), ...changes }
     const end = await vouchsafe(['issuer'], { cwd: await serviceDirectory('issuer', { database }) })
     expect(end.status).toBe(status)
     expect(end.stderr).toMatch(/ {2}- database\.url: postgresql:\/\/127\.0\.0\.1:\d+\/\w+: PostgreSQL: /)
     expect(end.stderr).toMatch(reason)
-    for (const secret of [password, 'wrong-password']) expect(end.stdout + end.stderr).not.toContain(secret)
+    expect(end.stdout + end.stderr).not.toContain('wrong-password')
+  })
+
+  it.each([
+    ['without a password', { password: '' }, /; the server asks for a password: write it into database\.password/],
+    ['with a database that does not exist', { pathname: '/missing' }, /database "missing" does not exist; make the/],
+    ['with TLS and a CA that is not known', { search: 'sslmode=verify-full' }, /certificate/],
+  ])('%s says why without the password', async (_, changes, reason) => {
+    const database = postgresOf(Object.assign(new URL(serverUrl()), changes).href)
+    const options = { log: pino({ level: 'silent' }), onReplaced: () => Promise.reject(new Error('replaced')) }
+    const error: unknown = await openServiceDatabase(database, [], options).catch((error: unknown) => error)
+    const { mistake, isTemporary } = openingMistakeOf(database, error)
+    expect([mistake, isTemporary]).toEqual([expect.stringMatching(reason), false])
+    expect(mistake).not.toContain(password)
   })
 
   it('since the other service has it ends with 2, and says what to do', async () => {
-    const url = freshUrl()
-    const first = await start('issuer', await directoryOn('issuer', url))
-    first.child.kill('SIGKILL')
-    const end = await vouchsafe(['verifier'], { cwd: await directoryOn('verifier', url) })
+    const end = await vouchsafe(['verifier'], { cwd: await directoryOn('verifier', issuerUrl) })
     expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(/another service.*one of its own/)])
   })
 })
 
+/** Returns what the doctor finds of the issuer, a line for each finding. */
+async function examined(directory: string): Promise<string> {
+  const configFile = join(directory, 'conf', 'server.json')
+  const value: unknown = JSON.parse(readFileSync(configFile, 'utf8'))
+  const findings = await diagnose({ service: 'issuer', value, configFile }, filesIn(directory), new Date())
+  return findings.map(({ outcome, subject, text }) => `${outcome} ${subject}: ${text}`).join('\n')
+}
+
 describe('vouchsafe doctor', () => {
   it('says what it found of a database, and changes nothing in it', async () => {
     const url = freshUrl()
-    const directory = await directoryOn('issuer', url)
-    const doctor = async (cwd = directory) => (await vouchsafe(['doctor'], { cwd })).stdout.replace(/\s+/g, ' ')
-    expect(await doctor()).toMatch(/note database: postgresql:\S+ is reached; its schema is brought up to date/)
+    const doctor = async (directory: Promise<string>) =>
+      (await vouchsafe(['doctor'], { cwd: await directory })).stdout.replace(/\s+/g, ' ')
+    expect(await doctor(directoryOn('issuer', url))).toMatch(
+      /note database: postgresql:\S+ is reached; its schema is brought up to date/,
+    )
     const tables = await withConnection(postgresOf(url), (query) =>
       query({ text: 'select current_schema() as name', values: [] }),
     )
     expect(tables.rows).toEqual([{ name: null }])
-    const issuer = await start('issuer', directory)
-    issuer.child.kill('SIGKILL')
-    await issuer.ended
-    const text = await doctor()
+    const text = await doctor(directoryOn('issuer', issuerUrl))
     expect(text).toMatch(/ok database: postgresql:\S+ is reached; its schema is issuer-\d+, the newest/)
     expect(text).toMatch(/ok database: PostgreSQL 18\S*; the connection is not encrypted/)
     expect(text).not.toContain(postgresOf(url).password)
-    expect(await doctor(await directoryOn('verifier', url))).toMatch(/problem database: .* of another service/)
+    expect(await doctor(directoryOn('verifier', issuerUrl))).toMatch(/problem database: .* of another service/)
   })
 
   it('says which key of an encrypted database is missing', async () => {
@@ -220,10 +213,7 @@ describe('vouchsafe doctor', () => {
       issuer.child.kill('SIGTERM')
       await issuer.ended
     }
-    const doctor = async (text: string) => {
-      const { stdout } = await vouchsafe(['doctor'], { cwd: await encrypted(text) })
-      return stdout.replace(/\s+/g, ' ')
-    }
+    const doctor = async (text: string) => examined(await encrypted(text))
     expect(await doctor(lines.join(''))).toMatch(/ok database.encryptionKeyFile: personal data is encrypted with/)
     expect(await doctor('')).toMatch(/problem database.encryptionKeyFile: the database is encrypted; name the file/)
     expect(await doctor(lines[1] ?? '')).toMatch(
@@ -232,21 +222,16 @@ describe('vouchsafe doctor', () => {
   })
 
   it('says what is wrong with a database', async () => {
-    const examined = async (change: (url: URL) => unknown, pool = {}) => {
-      const url = new URL(serverUrl())
-      change(url)
-      const directory = await serviceDirectory('issuer', { database: { url: url.href, pool } })
-      mkdirSync(join(directory, 'data'))
-      return (await vouchsafe(['doctor'], { cwd: directory })).stdout.replace(/\s+/g, ' ')
+    const onDatabase = async (changes: object, pool = {}) => {
+      const url = Object.assign(new URL(serverUrl()), changes).href
+      return examined(await serviceDirectory('issuer', { database: { url, pool } }))
     }
-    const missing = await examined((url) => Object.assign(url, { pathname: '/missing' }))
+    const missing = await onDatabase({ pathname: '/missing' })
     expect(missing).toMatch(/problem database: postgresql:\S+ cannot be used: PostgreSQL: database "missing" does not/)
-    const wrong = await examined((url) => Object.assign(url, { password: 'wrong-password' }))
+    const wrong = await onDatabase({ password: 'wrong-password' })
     expect(wrong).toMatch(/problem database: .*password authentication failed.*; see database\.user/)
     expect(wrong).not.toContain('wrong-password')
-    const many = await examined((url) => Object.assign(url, { search: 'currentSchema=missing' }), {
-      maxConnections: 1000,
-    })
+    const many = await onDatabase({ search: 'currentSchema=missing' }, { maxConnections: 1000 })
     expect(many).toMatch(/warning database: pool\.maxConnections is 1000, and the server takes \d+/)
   })
 })
@@ -279,10 +264,14 @@ describe('while another process brings the schema up to date', () => {
     expect(lines.map((line) => JSON.parse(line) as object)).toEqual([expect.objectContaining({ message })])
   })
 
-  it.each(['migrate', 'restore', 'copy'])('db %s says on stderr what it waits for', async (word) => {
-    const from = await serviceDirectory('issuer')
+  let from: string
+  beforeAll(async () => {
+    from = await serviceDirectory('issuer')
     for (const words of [['migrate'], ['backup', 'backup.db']])
       expect((await vouchsafe(['db', ...words], { cwd: from })).status).toBe(0)
+  })
+
+  it.each(['migrate', 'restore', 'copy'])('db %s says on stderr what it waits for', async (word) => {
     const rest = {
       migrate: [],
       restore: [join(from, 'backup.db')],
