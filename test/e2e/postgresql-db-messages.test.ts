@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { issuerMigrations } from '../../src/issuer/collections.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
 import { startCommand } from '../support/command.ts'
 import { endService, serviceDirectory, startForTest } from '../support/service-process.ts'
@@ -10,10 +12,22 @@ import { freshUrl, postgresOf, serverUrl } from '../support/store.ts'
 
 const db = (cwd: string, ...words: readonly string[]) => startCommand(['db', ...words], { cwd }).ended
 
+/** Makes the tables of an issuer, as `vouchsafe db migrate` does. */
+async function migrate(url: string): Promise<void> {
+  await (await openPostgres(postgresOf(url), issuerMigrations)).close()
+}
+
+/** The directory of an issuer with a file as its database, and a backup of it. */
+let embedded: string
+beforeAll(async () => {
+  embedded = await serviceDirectory('issuer')
+  for (const words of [['migrate'], ['backup', 'backup.db']]) expect((await db(embedded, ...words)).status).toBe(0)
+})
+
 it('a refusal of a copy into a file names the file alone', async () => {
   const url = freshUrl()
   const cwd = await serviceDirectory('issuer', { database: { url } })
-  expect((await db(cwd, 'migrate')).status).toBe(0)
+  await migrate(url)
   const copy = () => db(cwd, 'copy', '--from', url, '--to', 'sqlite:to.db')
   writeFileSync(join(cwd, 'to.db'), 'not a database '.repeat(1000))
   expect((await copy()).stderr).toMatch(/^to\.db: file is not a database/)
@@ -21,13 +35,11 @@ it('a refusal of a copy into a file names the file alone', async () => {
 
 it('a copy is not made into a schema with tables of something else', async () => {
   const url = freshUrl()
-  const cwd = await serviceDirectory('issuer')
-  expect((await db(cwd, 'migrate')).status).toBe(0)
   const schema = new URL(url).searchParams.get('currentSchema') ?? 'none'
   const run = (text: string) => withConnection(postgresOf(serverUrl()), (query) => query({ text, values: [] }))
   await run(`create schema ${schema}`)
   await run(`create table ${schema}.customers (name text)`)
-  const { status, stderr } = await db(cwd, 'copy', '--from', 'sqlite:data/issuer.db', '--to', url)
+  const { status, stderr } = await db(embedded, 'copy', '--from', 'sqlite:data/issuer.db', '--to', url)
   expect([status, stderr]).toEqual([
     2,
     expect.stringMatching(/: it is not empty: customers is a table of something else; name an empty database\n$/),
@@ -39,7 +51,7 @@ it('a copy is not made into a schema with tables of something else', async () =>
 it('a table that the user may not read is named, and not taken for a missing one', async () => {
   const url = freshUrl()
   const cwd = await serviceDirectory('issuer', { database: { url } })
-  expect((await db(cwd, 'migrate')).status).toBe(0)
+  await migrate(url)
   const role = `reader_${randomBytes(8).toString('hex')}`
   const run = (...texts: readonly string[]) =>
     withConnection(postgresOf(serverUrl()), async (query) => {
@@ -105,12 +117,11 @@ describe('a restore as a user who is no superuser', () => {
   })
 })
 
-/** Makes a service with migrated tables and a backup, and a role that may use its schema and owns nothing. */
+/** Makes a service with migrated tables, and a role that may use its schema and owns nothing. */
 async function restorable() {
   const url = freshUrl()
   const cwd = await serviceDirectory('issuer', { database: { url } })
-  expect((await db(cwd, 'migrate')).status).toBe(0)
-  expect((await db(cwd, 'backup', 'backup.db')).status).toBe(0)
+  await migrate(url)
   const role = `writer_${randomBytes(8).toString('hex')}`
   const run = (text: string) =>
     withConnection(
@@ -147,7 +158,7 @@ async function makeOwner(
 }
 
 async function restore(cwd: string): Promise<readonly [number | null, string]> {
-  const { status, stderr } = await db(cwd, 'restore', 'backup.db')
+  const { status, stderr } = await db(cwd, 'restore', join(embedded, 'backup.db'))
   return [status, stderr.trim()]
 }
 
