@@ -4,7 +4,17 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { generateKeyPair, randomBytes } from 'node:crypto'
-import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -64,14 +74,38 @@ export async function startPostgres(
   { maxFileBlocks, initOptions = [] }: PostgresOptions = {},
 ): Promise<PostgresServer> {
   const place = await preparePlace()
-  const password = randomBytes(16).toString('hex')
-  writeFileSync(join(place.directory, 'password'), password, { mode: 0o644 })
-  const initArgs = ['-D', 'data', '-U', USER, '--pwfile=password', '--no-sync', '--no-instructions', ...INITDB]
-  await place.run('initdb', [...initArgs, '-c', 'scram_iterations=1', ...initOptions])
+  const key = initOptions.join(' ')
+  const cluster = clusters.get(key) ?? initCluster(initOptions)
+  clusters.set(key, cluster)
+  const { data, password } = await cluster
+  await promisify(execFile)('cp', ['-a', data, 'data'], place.options)
   return startServer(place, password, { settings, maxFileBlocks })
 }
 
-/** A directory with the binaries of PostgreSQL and a certificate, and the user who runs them there. */
+/** The files of a server that was never started, and the password of its user. */
+interface Cluster {
+  readonly data: string
+  readonly password: string
+}
+
+/** `initdb` makes the files of a server once for its options, and each server of this process has a copy. */
+const clusters = new Map<string, Promise<Cluster>>()
+
+async function initCluster(initOptions: readonly string[]): Promise<Cluster> {
+  const { directory, run } = await preparePlace()
+  removeAtExit(directory)
+  const password = randomBytes(16).toString('hex')
+  writeFileSync(join(directory, 'password'), password, { mode: 0o644 })
+  const initArgs = ['-D', 'data', '-U', USER, '--pwfile=password', '--no-sync', '--no-instructions', ...INITDB]
+  await run('initdb', [...initArgs, '-c', 'scram_iterations=1', ...initOptions])
+  return { data: join(directory, 'data'), password }
+}
+
+function removeAtExit(directory: string): void {
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
+}
+
+/** A directory with a certificate, the binaries of PostgreSQL, and the user who runs them there. */
 interface Place {
   readonly directory: string
   readonly certificate: string
@@ -82,18 +116,26 @@ interface Place {
   readonly write: (name: string, text: string) => void
 }
 
+/** The copy of the binaries that all servers of this process run. */
+let binaries: string | undefined
+
+function makeDirectory(): string {
+  return mkdtempSync(join(tmpdir(), 'vouchsafe-postgres-'))
+}
+
 async function preparePlace(): Promise<Place> {
-  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-postgres-'))
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+  const directory = makeDirectory()
   if (user.uid !== undefined) chownSync(directory, user.uid, user.gid)
-  copyBinaries(nativeDirectory(), directory)
+  binaries ??= copyBinaries(nativeDirectory())
+  const native = binaries
   const certificate = await writeCertificate(directory, user)
   const options = {
     cwd: directory,
-    env: { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: join(directory, 'native/lib') },
+    env: { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: join(native, 'lib') },
     ...user,
   }
-  const program = (name: string) => join(directory, 'native/bin', name)
+  const program = (name: string) => join(native, 'bin', name)
   return {
     ...{ directory, certificate, options, program },
     run: (name, args) => promisify(execFile)(program(name), args, options),
@@ -201,14 +243,17 @@ function nativeDirectory(): string {
 }
 
 /**
- * Copies the binaries to where any user may run them. The package leaves its links between libraries to an install
- * script, which does not run here.
+ * Copies the binaries to where any user may run them, and returns the place. The package leaves its links between
+ * libraries to an install script, which does not run here.
  */
-function copyBinaries(native: string, directory: string): void {
+function copyBinaries(native: string): string {
+  const directory = makeDirectory()
+  chmodSync(directory, 0o755)
+  removeAtExit(directory)
   const target = join(directory, 'native')
   cpSync(native, target, { recursive: true, filter: (path) => !path.endsWith('.a') })
   const list = join(native, 'pg-symlinks.json')
-  if (!existsSync(list)) return
+  if (!existsSync(list)) return target
   const links = JSON.parse(readFileSync(list, 'utf8')) as readonly {
     readonly source: string
     readonly target: string
@@ -217,6 +262,7 @@ function copyBinaries(native: string, directory: string): void {
     const path = join(directory, link.target)
     if (!existsSync(path)) symlinkSync(basename(link.source), path)
   }
+  return target
 }
 
 async function writeCertificate(directory: string, user: { uid?: number; gid?: number }): Promise<string> {

@@ -49,13 +49,13 @@ export async function useUntilKilled(use: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Repeats `use` until `isOver`, whatever is refused meanwhile. */
-export async function useThroughFault(use: () => Promise<void>, isOver: () => boolean): Promise<void> {
+/** Repeats `use` until `isOver`, whatever is refused meanwhile, and after a pause where it was. */
+export async function useThroughFault(use: () => Promise<void>, isOver: () => boolean, pauseMs = 20): Promise<void> {
   while (!isOver()) {
     try {
       await use()
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
 }
