@@ -6,7 +6,12 @@ import { randomUUID } from 'node:crypto'
 import type { ComponentCall, Hook, Host, RunOutcome } from '../../src/component/runtime.ts'
 import type { DeployedContract, Party } from './evm.ts'
 
-export type Run = (call: Omit<ComponentCall, 'component'>, host: Host, seed: string) => Promise<RunOutcome>
+/** The host of a device, whose storage needs no waiting. */
+export interface DeviceHost extends Host {
+  readonly stored: (bucket: Uint8Array, key: Uint8Array) => Uint8Array | undefined
+}
+
+export type Run = (call: Omit<ComponentCall, 'component'>, host: DeviceHost, seed: string) => Promise<RunOutcome>
 
 export interface Answer {
   readonly status: number
@@ -111,9 +116,11 @@ async function callOf(hook: Hook, contract: DeployedContract, self: Device): Pro
   }
 }
 
-function hostOf(contract: DeployedContract, self: Device): Host {
+function hostOf(contract: DeployedContract, self: Device): DeviceHost {
+  const stored: DeviceHost['stored'] = (bucket, key) => self.storage.get(nameOf(bucket, key))
   return {
-    load: (bucket, key) => Promise.resolve(self.storage.get(nameOf(bucket, key))),
+    stored,
+    load: (bucket, key) => Promise.resolve(stored(bucket, key)),
     readContract: (input) => contract.askRaw(input),
     send: () => Promise.reject(new Error('nothing is called out here')),
     getConfiguration: () => undefined,

@@ -5,8 +5,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { Context, Key, Request, Response } from '../../sdk/component/index.ts'
-import type { ComponentCall, Host, RunOutcome, StorageChange } from '../../src/component/runtime.ts'
+import type { ComponentCall, RunOutcome, StorageChange } from '../../src/component/runtime.ts'
 import { type HttpRequestData, headerValue } from '../../src/offchain/http-data.ts'
+import type { DeviceHost, Run } from './device.ts'
 
 export interface Guest {
   http?(request: Request, context: Context): Response
@@ -24,9 +25,7 @@ class Missing extends Error {
 }
 
 /** Runs like {@link Runtime.run}, for a guest that is no bytes. */
-export function inProcess(
-  guest: Guest,
-): (call: Omit<ComponentCall, 'component'>, host: Host, seed: string) => Promise<RunOutcome> {
+export function inProcess(guest: Guest): Run {
   return async (call, host, seed) => {
     const answers = new Map<string, unknown>()
     for (;;) {
@@ -43,7 +42,7 @@ export function inProcess(
 function once(
   guest: Guest,
   call: Omit<ComponentCall, 'component'>,
-  host: Host,
+  host: DeviceHost,
   seed: string,
   answers: Map<string, unknown>,
 ): RunOutcome {
@@ -78,7 +77,7 @@ function emptyEffects(): Growing {
 
 function contextOf(
   call: Omit<ComponentCall, 'component'>,
-  host: Host,
+  host: DeviceHost,
   seed: string,
   answers: Map<string, unknown>,
   effects: Growing,
@@ -100,10 +99,7 @@ function contextOf(
       return {
         get: (key) => {
           const changed = effects.storage.findLast((one) => same(one.bucket, bucket) && same(one.key, toBytes(key)))
-          if (changed) return changed.value
-          return ask(`load ${String(name)} ${Buffer.from(toBytes(key)).toString('hex')}`, () =>
-            host.load(bucket, toBytes(key)),
-          )
+          return changed ? changed.value : host.stored(bucket, toBytes(key))
         },
         set: change,
         delete: (key) => change(key, undefined),
