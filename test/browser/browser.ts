@@ -117,14 +117,27 @@ export async function faultsForSomebody({ page, faults }: OpenPage): Promise<rea
   return [...(await accessibilityFaults(page)), ...faults, ...(drawn > width ? [`${drawn} of ${width} pixels`] : [])]
 }
 
-/** Returns the faults that axe finds on a page, each as its rule and the places. */
-export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  await page.evaluate(textOf('axe-core/axe.min.js'))
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run: () => Promise<AxeResult> } }
-    const { violations } = await axe.run()
+/** The rules of axe that look at colours; nothing else of our pages is different in the dark. */
+const OF_COLOURS = ['color-contrast', 'link-in-text-block']
+
+/** Returns the faults as {@link faultsForSomebody} does, and those of the same page in dark colours. */
+export async function faultsInAnyColours(opened: OpenPage): Promise<readonly string[]> {
+  const { page } = opened
+  await page.emulateMedia({ colorScheme: 'light' })
+  const light = await faultsForSomebody(opened)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await accessibilityFaults(page, OF_COLOURS)
+  return [...light, ...dark.map((fault) => `in the dark: ${fault}`)]
+}
+
+/** Returns the faults that axe finds on a page, each as its rule and the places; by all rules, or by these. */
+export async function accessibilityFaults(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(textOf('axe-core/axe.min.js'))
+  return page.evaluate(async (runOnly) => {
+    const { axe } = globalThis as unknown as { axe: { run: (options: object) => Promise<AxeResult> } }
+    const { violations } = await axe.run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) })
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
-  })
+  }, rules)
 }
 
 interface AxeResult {

@@ -7,7 +7,7 @@ import { readySession, startedSession } from '../support/issuance.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
 import { act, issueWithStatus } from '../support/status.ts'
 import { postForm, presentationOf, startVerification } from '../support/wire.ts'
-import { describeInBrowser, faultsForSomebody, keepPicture, PHONE } from './browser.ts'
+import { describeInBrowser, faultsForSomebody, faultsInAnyColours, keepPicture, PHONE } from './browser.ts'
 import { type OperatedConsole, operateConsole } from './operated-console.ts'
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
@@ -204,37 +204,31 @@ describeInBrowser('the console for operating', (openWindow) => {
     expect(faults).toEqual([])
   })
 
-  it.each(['light', 'dark'] as const)(
-    'has nothing that axe finds in a session of any kind: %s',
-    async (colorScheme) => {
-      const { services } = operated
-      const revoked = await issueWithStatus(services)
-      await act(services, 'revoke', revoked.sessionId)
-      const later = await readySession(services, { credential_dataset: undefined, deferred: true })
-      const failed = await failedVerification(services)
-      const places = [revoked.sessionId, later.sessionId].map((id) => `session/issuer/${id}`)
-      for (const place of [...places, `session/verifier/${failed}`]) {
-        for (const options of [{}, PHONE]) {
-          const opened = await operated.open(openWindow, place, { ...options, colorScheme })
-          await opened.page.locator('.events li').first().waitFor()
-          expect(await faultsForSomebody(opened)).toEqual([])
-        }
-      }
-    },
-  )
-
-  it.each(PAGES.flatMap((place) => [[place, 'light'] as const, [place, 'dark'] as const]))(
-    'has nothing that axe finds at a desk and on a phone: %s, %s',
-    async (place, colorScheme) => {
-      await deadAndWaiting(1)
+  it('has nothing that axe finds in a session of any kind', async () => {
+    const { services } = operated
+    const revoked = await issueWithStatus(services)
+    await act(services, 'revoke', revoked.sessionId)
+    const later = await readySession(services, { credential_dataset: undefined, deferred: true })
+    const failed = await failedVerification(services)
+    const places = [revoked.sessionId, later.sessionId].map((id) => `session/issuer/${id}`)
+    for (const place of [...places, `session/verifier/${failed}`]) {
       for (const options of [{}, PHONE]) {
-        const opened = await operated.open(openWindow, place, { ...options, colorScheme })
-        await opened.page.waitForLoadState('networkidle')
-        await opened.page.locator('table').first().waitFor()
-        expect(await faultsForSomebody(opened)).toEqual([])
+        const opened = await operated.open(openWindow, place, options)
+        await opened.page.locator('.events li').first().waitFor()
+        expect(await faultsInAnyColours(opened)).toEqual([])
       }
-    },
-  )
+    }
+  })
+
+  it.each(PAGES)('has nothing that axe finds at a desk and on a phone, in light and dark: %s', async (place) => {
+    await deadAndWaiting(1)
+    for (const options of [{}, PHONE]) {
+      const opened = await operated.open(openWindow, place, options)
+      await opened.page.waitForLoadState('networkidle')
+      await opened.page.locator('table').first().waitFor()
+      expect(await faultsInAnyColours(opened)).toEqual([])
+    }
+  })
 })
 
 /** Changes a record of the verifier's log as somebody could who can write to its database. */
