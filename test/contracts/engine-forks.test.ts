@@ -28,6 +28,8 @@ const DIST = join(import.meta.dirname, '..', '..', 'dist', 'components')
 const [SHARING, KEYS] = [join(DIST, 'secret-sharing.js'), join(DIST, 'key-management.js')]
 const STARTS_MS = 600_000
 const CONFIRMATIONS = 2
+/** The time between blocks, and between two looks of an engine at them. */
+const BLOCK_MS = 300
 
 let node: Hardhat
 let [owner, stranger]: Place[] = []
@@ -40,7 +42,7 @@ beforeAll(async () => {
   stranger = await place({ rpc: node.url, money: randomBytes(32).fill(1, 0, 1) })
   const chain = { type: 'evm', rpcUrl: node.url, confirmations: CONFIRMATIONS, blocksOnDemand: true }
   const contractFilter = await nextContracts(owner)
-  engines = await Promise.all([0, 1].map(() => makeEngine({ chain, contractFilter, pollMilliseconds: 100 })))
+  engines = await Promise.all([0, 1].map(() => makeEngine({ chain, contractFilter, pollMilliseconds: BLOCK_MS })))
   const accounts = [
     ...engines.map(({ address }) => address),
     stranger.chain.createAccount(stranger.readAccountKey()).address,
@@ -69,10 +71,14 @@ const ask = async (name: 'SecretSharing' | 'KeyManagement', method: string, args
 const keyOf = async () => (await ask('KeyManagement', 'key', ['1'])) as { status: string; publicKey: string }
 /** With a block now and then, as the engines act on none that has too few others on it. */
 const whenMined = <T>(look: () => Promise<T>): Promise<Exclude<T, false | undefined>> =>
-  eventually(async () => {
-    await mine(1)
-    return look()
-  }, 600_000) as Promise<Exclude<T, false | undefined>>
+  eventually(
+    async () => {
+      await mine(1)
+      return look()
+    },
+    STARTS_MS,
+    BLOCK_MS,
+  ) as Promise<Exclude<T, false | undefined>>
 const createKey = (from: Place) => {
   const signers = [evmAddress(from.chain.createAccount(from.readAccountKey()).address)]
   const policy = { signers, notAfter: '0', sharesPerDay: '0', prefix: '0x' }
@@ -89,7 +95,7 @@ it(
   async () => {
     const [before, after] = [owner as Place, stranger as Place]
     const fork = await before.rpc('evm_snapshot', [])
-    const mining = setInterval(() => void mine(1).catch(() => undefined), 100)
+    const mining = setInterval(() => void mine(1).catch(() => undefined), BLOCK_MS)
     const secret = ownerOf(before, contracts.sharing)
     const prepared = await prepareUpload(secret, { secret: randomBytes(100), threshold: 2, id: 7n })
     expect((await upload(secret, prepared)).complete).toBe(true)

@@ -38,6 +38,8 @@ const SHARING = join(DIST, 'secret-sharing.js')
 const KEYS = join(DIST, 'key-management.js')
 const MESSAGE = new TextEncoder().encode('pay 10 to somebody')
 const STARTS_MS = 600_000
+/** The time between blocks on Hardhat, and between two looks of an engine at them. */
+const BLOCK_MS = 300
 
 interface World {
   readonly at: Place
@@ -71,7 +73,7 @@ async function onHardhat(): Promise<World> {
   const at = await place({ rpc: node.url, money: HARDHAT_KEY })
   const chain = { type: 'evm', rpcUrl: node.url, confirmations: 1 }
   const contractFilter = await nextContracts(at)
-  const engines = await started({ chain, contractFilter, pollMilliseconds: 100 })
+  const engines = await started({ chain, contractFilter, pollMilliseconds: BLOCK_MS })
   for (const { address } of engines) {
     await at.rpc('hardhat_setBalance', [evmAddress(address), '0xde0b6b3a7640000'])
   }
@@ -80,7 +82,7 @@ async function onHardhat(): Promise<World> {
   const keys = await deployComponent(at, 'KeyManagement', KEYS, engines)
   expect([sharing, keys].map(evmAddress)).toEqual(contractFilter)
   // The blocks go on, as on a chain that others use too.
-  const mining = setInterval(() => void at.rpc('evm_mine', []).catch(() => undefined), 100)
+  const mining = setInterval(() => void at.rpc('evm_mine', []).catch(() => undefined), BLOCK_MS)
   const stop = async (): Promise<void> => {
     clearInterval(mining)
     await Promise.all(engines.map((engine) => engine.remove()))

@@ -124,17 +124,18 @@ export interface ContractStatus {
   readonly state_change: string
 }
 
-/** Polls until `ask` gives a value. Rejects after so many milliseconds. */
+/** Asks after each pause of so many milliseconds until `ask` gives a value. Rejects after `ms` milliseconds. */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,
   ms = 300_000,
+  pause = 25,
 ): Promise<T> {
   const end = Date.now() + ms
   for (;;) {
     const value = await ask()
     if (value !== undefined && value !== false) return value
     if (Date.now() > end) throw new Error('it did not come about in time')
-    await new Promise((resolve) => setTimeout(resolve, 25))
+    await new Promise((resolve) => setTimeout(resolve, pause))
   }
 }
 
