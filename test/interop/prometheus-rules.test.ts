@@ -207,7 +207,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-const alerts = [...readFileSync(RULES, 'utf8').matchAll(/- alert: (\w+)/g)].map(([, name]) => name)
+const alerts = [...readFileSync(RULES, 'utf8').matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name)
 
 /** Makes a test of promtool: how many alerts of the name fire at the end of an hour of the series. */
 function unitTest(alert: string, series: Series, firing: 0 | 1): object {
@@ -243,13 +243,22 @@ describe('the alert rules', () => {
     })
   } else {
     it('fire where they should, and stay quiet where all is well', () => {
-      const tests = cases.flatMap(({ alert, fires, staysQuiet }) => [
-        unitTest(alert, fires, 1),
-        unitTest(alert, staysQuiet, 0),
-      ])
-      const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-rules-')), 'tests.json')
-      writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }))
-      expect(execFileSync(PROMTOOL, ['test', 'rules', file], { encoding: 'utf8' })).toContain('SUCCESS')
+      const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-rules-'))
+      const write = (name: string, text: string): string => {
+        writeFileSync(join(directory, name), text)
+        return name
+      }
+      // Each rule is in a file of its own, since promtool evaluates all rules of the files of a test.
+      const [head = '', ...rules] = readFileSync(RULES, 'utf8').split(/^(?= {6}- alert:)/m)
+      const files = alerts.map((name, at) => {
+        const own = cases.filter(({ alert }) => alert === name)
+        const tests = own.flatMap(({ fires, staysQuiet }) => [unitTest(name, fires, 1), unitTest(name, staysQuiet, 0)])
+        const rule = write(`rule-${at}.yaml`, `${head}${rules[at] ?? ''}`)
+        return write(`test-${at}.json`, JSON.stringify({ rule_files: [rule], evaluation_interval: '1m', tests }))
+      })
+      const run = (...words: string[]) => execFileSync(PROMTOOL, words, { cwd: directory, encoding: 'utf8' })
+      expect(run('check', 'rules', RULES)).toContain(`SUCCESS: ${alerts.length} rules found`)
+      expect(run('test', 'rules', ...files).match(/SUCCESS/g)).toHaveLength(alerts.length)
     })
   }
 })
