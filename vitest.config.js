@@ -63,7 +63,7 @@ export const shared = {
 export const WORKERS = Math.max(6, availableParallelism())
 
 /** Begins with the longest files, which would be waited for at the end: what starts processes or browsers, and what searches. */
-class LongFirst extends BaseSequencer {
+export class LongFirst extends BaseSequencer {
   async sort(files) {
     const sorted = Map.groupBy(await super.sort(files), ({ project }) => project)
     const isLong = ({ moduleId }) => /\/test\/(e2e|faults|chain|fuzz|browser)\/|docs?\.test\.ts$/.test(moduleId)

@@ -3,7 +3,7 @@
  * largest numbers of keys, and the longer forms of the searches.
  */
 import { defineConfig } from 'vitest/config'
-import { OTHERS, shared, WORKERS } from './vitest.config.js'
+import { LongFirst, OTHERS, shared, WORKERS } from './vitest.config.js'
 
 /** The multiple of the random inputs that `npm test` tries; with 1 the searches are those of `npm test`, and left out. */
 const seeds = process.env.VOUCHSAFE_TEST_SEEDS ?? '4'
@@ -17,6 +17,7 @@ export default defineConfig({
     ...shared,
     name: 'others',
     maxWorkers: WORKERS,
+    sequence: { sequencer: LongFirst },
     reporters: [['default', { summary: false }]],
     globalSetup: ['test/support/others-setup.js', 'test/support/command-setup.ts', 'test/support/component-setup.js'],
     // What else runs on chains runs on the local one by `npm test`, and on a Hardhat node here.
