@@ -84,28 +84,37 @@ async function done(ended: Promise<EndedCommand>): Promise<Record<string, unknow
   return JSON.parse(stdout) as Record<string, unknown>
 }
 
-/**
- * Starts sessions until `isOver`, and gives the ids of those that were acknowledged before and after `isOver` began.
- */
-async function underLoad<T>({ services }: Place, work: () => Promise<T>): Promise<{ result: T; before: string[] }> {
-  const id = await declare(services)
-  const before: string[] = []
-  let isOver = false
-  const startOne = async (): Promise<string> => {
-    const body = { credential_configurations: [id], credential_dataset: { credentialSubject: { name: 'A' } } }
-    const response = await call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, body)
-    expect(response.status).toBe(200)
-    return ((await response.json()) as { session_id: string }).session_id
+/** Starts a session by a configuration, and returns its id. */
+async function startOne({ services }: Place, configurationId: string): Promise<string> {
+  const body = {
+    credential_configurations: [configurationId],
+    credential_dataset: { credentialSubject: { name: 'A' } },
   }
-  for (let n = 0; n < 200; n += 1) before.push(await startOne())
-  const load = Array.from({ length: 4 }, async () => {
-    while (!isOver) await startOne()
+  const response = await call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, body)
+  expect(response.status).toBe(200)
+  return ((await response.json()) as { session_id: string }).session_id
+}
+
+/** Starts sessions, which fill more pages than a small cache has. */
+async function startMany(place: Place): Promise<{ configurationId: string; sessionIds: readonly string[] }> {
+  const configurationId = await declare(place.services)
+  const sessionIds: string[] = []
+  while (sessionIds.length < 40) sessionIds.push(await startOne(place, configurationId))
+  return { configurationId, sessionIds }
+}
+
+/** Starts sessions until `work` is done; `before` has the ids of those that were acknowledged before it began. */
+async function underLoad<T>(place: Place, work: () => Promise<T>): Promise<{ result: T; before: readonly string[] }> {
+  const { configurationId, sessionIds } = await startMany(place)
+  let isOver = false
+  const load = Array.from({ length: 2 }, async () => {
+    while (!isOver) await startOne(place, configurationId)
   })
   const result = await work().finally(() => {
     isOver = true
   })
   await Promise.all(load)
-  return { result, before }
+  return { result, before: sessionIds }
 }
 
 async function statusOf({ services }: Place, sessionId: string): Promise<string> {
@@ -214,21 +223,6 @@ describe('a backup by the command', () => {
     expect((await readList(place.services, status.uri))[status.idx]).toBe(1)
   })
 
-  it.skipIf(IS_POSTGRESQL)('that root puts back belongs to the owner of the database before', async () => {
-    const place = await startedIssuer()
-    await place.lists.issue(1)
-    await done(place.db('backup', 'backup.db', '--json'))
-    await place.stop()
-    const file = join(place.directory, 'data', 'issuer.db')
-    const owner = process.getuid?.() === 0 ? 65_534 : process.getuid?.()
-    const own = (path: string): void => chownSync(path, owner ?? -1, owner === 65_534 ? owner : -1)
-    for (const path of [file, `${file}-generation`]) own(path)
-    await done(place.db('restore', 'backup.db', '--json'))
-    const written = readdirSync(join(place.directory, 'data')).filter((name) => !name.includes('.before'))
-    expect(written).toEqual(expect.arrayContaining(['issuer.db', 'issuer.db-generation']))
-    for (const name of written) expect([name, statSync(join(place.directory, 'data', name)).uid]).toEqual([name, owner])
-  })
-
   it('that cannot be restored is refused with the reason, and changes nothing', async () => {
     const place = await startedIssuer()
     await place.lists.issue(1)
@@ -270,7 +264,7 @@ describe('a backup by the command', () => {
 
   longFault('fails on a full disk, leaves no file, and a restore there changes nothing', async () => {
     const place = await startedIssuer()
-    await underLoad(place, () => Promise.resolve())
+    await startMany(place)
     await done(place.db('backup', 'good.db', '--json'))
     const limited = (...words: readonly string[]): Promise<EndedCommand> => {
       const child = spawn('sh', ['-c', 'ulimit -f 200 && exec "$0" "$@"', process.execPath, COMMAND, 'db', ...words], {
@@ -295,29 +289,13 @@ describe('a backup by the command', () => {
 })
 
 describe.skipIf(IS_POSTGRESQL)('the journal of a database that was moved away', () => {
-  /** Stops an issuer that has a backup, with a journal of another state beside its file. */
-  async function stoppedBesideJournal() {
+  it('is refused at the start beside a backup, and a restore keeps it and does not read it', async () => {
     const place = await startedIssuer()
-    await underLoad(place, () => Promise.resolve())
+    await startMany(place)
     await done(place.db('backup', 'backup.db', '--json'))
     await place.stop()
     const file = join(place.directory, 'data', 'issuer.db')
     await journalBeside(file)
-    return { place, file }
-  }
-
-  it('is kept with what was there before a restore, and not read into the backup', async () => {
-    const { place, file } = await stoppedBesideJournal()
-    renameSync(file, join(place.directory, 'elsewhere.db'))
-    await done(place.db('restore', 'backup.db', '--json'))
-    expect(existsSync(`${file}-journal`)).toBe(false)
-    expect(readdirSync(join(place.directory, 'data'))).toContainEqual(expect.stringMatching(/before-\d+-journal$/))
-    await place.start()
-    await place.lists.issue(1)
-  })
-
-  it('is refused at the start beside a backup that was put back by hand', async () => {
-    const { place, file } = await stoppedBesideJournal()
     copyFileSync(join(place.directory, 'backup.db'), file)
     for (const words of [['issuer'], ['doctor', 'issuer'], ['db', 'status']]) {
       const { status, stdout, stderr } = await startCommand(words, { cwd: place.directory }).ended
@@ -326,25 +304,45 @@ describe.skipIf(IS_POSTGRESQL)('the journal of a database that was moved away', 
     }
     rmSync(`${file}-journal`)
     await place.start()
+
+    await place.stop()
+    await journalBeside(file)
+    renameSync(file, join(place.directory, 'elsewhere.db'))
+    await done(place.db('restore', 'backup.db', '--json'))
+    expect(existsSync(`${file}-journal`)).toBe(false)
+    expect(readdirSync(join(place.directory, 'data'))).toContainEqual(expect.stringMatching(/before-\d+-journal$/))
+    await place.start()
+    await place.lists.issue(1)
   })
 })
 
 describe.skipIf(IS_POSTGRESQL)('a restored file', () => {
-  it.each([0o444, 0o664])('is for the user of the service alone, whatever the mode of the backup: %o', async (mode) => {
+  it('is for the user of the service alone, whatever the mode of the backup, also where root restores it', async () => {
     const place = await startedIssuer()
     await done(place.db('backup', 'backup.db', '--json'))
     await place.stop()
-    chmodSync(join(place.directory, 'backup.db'), mode)
-    await done(place.db('restore', 'backup.db', '--json'))
-    expect(statSync(join(place.directory, 'data', 'issuer.db')).mode & 0o777).toBe(0o600)
+    const inData = (name: string): string => join(place.directory, 'data', name)
+    for (const mode of [0o444, 0o664]) {
+      chmodSync(join(place.directory, 'backup.db'), mode)
+      await done(place.db('restore', 'backup.db', '--json'))
+      expect(statSync(inData('issuer.db')).mode & 0o777).toBe(0o600)
+    }
     await place.start()
+    await place.stop()
+    const owner = process.getuid?.() === 0 ? 65_534 : process.getuid?.()
+    for (const name of ['issuer.db', 'issuer.db-generation'])
+      chownSync(inData(name), owner ?? -1, owner === 65_534 ? owner : -1)
+    await done(place.db('restore', 'backup.db', '--json'))
+    const written = readdirSync(join(place.directory, 'data')).filter((name) => !name.includes('.before'))
+    expect(written).toEqual(expect.arrayContaining(['issuer.db', 'issuer.db-generation']))
+    for (const name of written) expect([name, statSync(inData(name)).uid]).toEqual([name, owner])
   })
 })
 
 describe.skipIf(IS_POSTGRESQL)('a command that was interrupted', () => {
   it('leaves nothing that spoils the next one, once the file that the message names is deleted', async () => {
     const place = await startedIssuer()
-    await underLoad(place, () => Promise.resolve())
+    await startMany(place)
     await done(place.db('backup', 'backup.db', '--json'))
     const file = join(place.directory, 'data', 'issuer.db')
     const unfinished = `${file}.restoring`
@@ -365,7 +363,7 @@ describe.skipIf(IS_POSTGRESQL)('a command that was interrupted', () => {
 
   it('is never the other one of two backups to the same file', async () => {
     const place = await startedIssuer()
-    await underLoad(place, () => Promise.resolve())
+    await startMany(place)
     const ends = await Promise.all([1, 2, 3].map(() => place.db('backup', 'backup.db')))
     expect(ends.filter(({ status }) => status === 0)).toHaveLength(1)
     for (const { stderr } of ends.filter(({ status }) => status !== 0)) {
@@ -389,32 +387,26 @@ async function journalBeside(file: string): Promise<void> {
 }
 
 describe.runIf(IS_POSTGRESQL)('a restore that is ended', () => {
-  it('by force leaves a copy that the next one names', async () => {
-    const place = await startedIssuer()
-    await done(place.db('backup', 'backup.db', '--json'))
-    await place.stop()
-    const leftover = join(place.directory, 'temporary', 'vouchsafe-restore-killed')
-    mkdirSync(leftover, { recursive: true })
-    const options = { cwd: place.directory, env: { TMPDIR: join(place.directory, 'temporary') } }
-    const restore = (...words: string[]) => startCommand(['db', 'restore', 'backup.db', ...words], options).ended
-    expect(await done(restore('--json'))).toMatchObject({ leftovers: [leftover] })
-    expect((await restore()).stdout).toContain(
-      `\n${leftover} has the backup of a restore that was killed; delete this directory if no restore is running.\n`,
-    )
-  })
-
-  it('by a signal leaves no copy of the backup in the temporary directory', async () => {
+  it('by a signal leaves no copy of the backup, and by force one that the next restore names', async () => {
     const place = await startedIssuer()
     await done(place.db('backup', 'backup.db', '--json'))
     await place.stop()
     const temporary = join(place.directory, 'temporary')
     mkdirSync(temporary)
     const options = { cwd: place.directory, env: { TMPDIR: temporary } }
-    const { child, ended } = startCommand(['db', 'restore', 'backup.db'], options)
+    const restore = (...words: string[]) => startCommand(['db', 'restore', 'backup.db', ...words], options)
+    const { child, ended } = restore()
     await expect.poll(() => readdirSync(temporary), { interval: 2 }).toHaveLength(1)
     child.kill('SIGINT')
     expect(await ended).toMatchObject({ status: null, signal: 'SIGINT' })
     expect(readdirSync(temporary)).toEqual([])
+
+    const leftover = join(temporary, 'vouchsafe-restore-killed')
+    mkdirSync(leftover)
+    expect(await done(restore('--json').ended)).toMatchObject({ leftovers: [leftover] })
+    expect((await restore().ended).stdout).toContain(
+      `\n${leftover} has the backup of a restore that was killed; delete this directory if no restore is running.\n`,
+    )
   })
 })
 
@@ -425,9 +417,8 @@ async function changed(file: string, sql: string): Promise<void> {
 }
 
 describe.skipIf(IS_POSTGRESQL)('compacting by the command', () => {
-  it('makes the file smaller and nothing void, and is refused while the service runs', async () => {
+  it('makes the file smaller and nothing void, is refused while the service runs, and leaves a copy one', async () => {
     const place = await startedIssuer()
-    await place.lists.issue(2)
     const { sessionId } = await startedSession(place.services)
     expect(await place.db('compact')).toMatchObject({
       status: 2,
@@ -442,13 +433,7 @@ describe.skipIf(IS_POSTGRESQL)('compacting by the command', () => {
     await place.start()
     expect(await statusOf(place, sessionId)).toBe('STARTED')
     expect((await place.stop()).stdout).not.toMatch(/database_restored|open_sessions_voided/)
-  })
 
-  it('leaves a copy one that is noticed', async () => {
-    const place = await startedIssuer()
-    await startedSession(place.services)
-    await place.stop()
-    const file = join(place.directory, 'data', 'issuer.db')
     await changed(file, `vacuum into '${file}.copy'`)
     copyFileSync(`${file}.copy`, file)
     await done(place.db('compact', '--json'))
