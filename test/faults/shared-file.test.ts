@@ -32,6 +32,8 @@ import { ISSUER_URL, VERIFIER_URL } from '../support/services.ts'
 import { declare } from '../support/wire.ts'
 
 const CLIENTS = 4
+/** The pause of a client of the lasting process after each flow. */
+const PAUSE_MS = 20
 /** The time in which two processes come to wait for the turn of another; each waits for five seconds. */
 const BOTH_WAIT_MS = 2500
 
@@ -59,7 +61,11 @@ describe('two issuers on one file', () => {
     const memory = createIssuerMemory()
     let isOver = false
     const load = Array.from({ length: CLIENTS }, async () => {
-      while (!isOver) await useIssuer(other, configurationId, memory)
+      while (!isOver) {
+        await useIssuer(other, configurationId, memory)
+        // The other process starts meanwhile.
+        await setTimeout(PAUSE_MS)
+      }
     })
     for (let round = 0; round < rounds; round += 1) {
       clock.now = new Date()
@@ -95,14 +101,13 @@ describe('issuers that start on one file at the same moment', () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
     await endService(await started(directory), 'SIGTERM')
     const outputs: string[] = []
-    for (let round = 0; round < 4; round += 1) {
+    // The issuers start after a stop, and then after a kill.
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       const issuers = await Promise.all(Array.from({ length: 4 }, () => started(directory)))
-      const ends = await Promise.all(
-        issuers.map((issuer) => endService(issuer, round % 2 === 0 ? 'SIGTERM' : 'SIGKILL')),
-      )
+      const ends = await Promise.all(issuers.map((issuer) => endService(issuer, signal)))
       outputs.push(...ends.map(({ stdout }) => stdout))
     }
-    expect(outputs).toHaveLength(16)
+    expect(outputs).toHaveLength(8)
     for (const output of outputs) expect(output).not.toContain('database_restored')
   })
 })
@@ -173,35 +178,39 @@ describe('a service that has its file open', () => {
     expect(isNotedOpen(directory)).toBe(false)
   })
 
-  it.each(['killed', 'refused'])(
-    'and whose log was taken away is a restored one, also after a start that is %s',
-    async (end) => {
-      const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database: { generation: 1 } })
-      const log = join(directory, 'data/issuer.db-wal')
-      await endService(await started(directory), 'SIGTERM')
-      const first = await started(directory)
-      await declare(servicesAt(() => first.url))
-      await endService(first, 'SIGKILL')
-      rmSync(log)
-      const copy = await vouchsafe(['db', 'copy', '--from', 'sqlite:data/issuer.db', '--to', 'sqlite:copied.db'], {
-        cwd: directory,
-      })
-      expect([copy.status, copy.stderr]).toEqual([2, expect.stringContaining('on which no service has started')])
-      const configFile = join(directory, 'conf/server.json')
-      const text = readFileSync(configFile, 'utf8')
-      // A lower generation than that of the database is refused.
-      if (end === 'refused') writeFileSync(configFile, JSON.stringify({ ...JSON.parse(text), database: {} }))
-      const failing = startCommand(['issuer'], { cwd: directory })
-      if (end === 'killed') {
-        await vi.waitUntil(() => existsSync(log), { timeout: 60_000, interval: 1 })
-        failing.child.kill('SIGKILL')
-      }
-      const { stdout } = await failing.ended
-      writeFileSync(configFile, text)
-      const { stdout: lastOutput } = await endService(await started(directory), 'SIGTERM')
-      expect(`${stdout}${lastOutput}`).toContain('database_restored')
-    },
-  )
+  it('and whose log was taken away is a restored one, also after a start that is killed or refused', async () => {
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database: { generation: 1 } })
+    const log = join(directory, 'data/issuer.db-wal')
+    await endService(await started(directory), 'SIGTERM')
+    await killWithoutLog(directory)
+    const words = ['db', 'copy', '--from', 'sqlite:data/issuer.db', '--to', 'sqlite:copied.db']
+    const copy = await vouchsafe(words, { cwd: directory })
+    expect([copy.status, copy.stderr]).toEqual([2, expect.stringContaining('on which no service has started')])
+    const failing = startCommand(['issuer'], { cwd: directory })
+    await vi.waitUntil(() => existsSync(log), { timeout: 60_000, interval: 1 })
+    failing.child.kill('SIGKILL')
+    const { stdout } = await failing.ended
+    const { stdout: later } = await endService(await started(directory), 'SIGTERM')
+    expect(`${stdout}${later}`).toContain('database_restored')
+
+    await killWithoutLog(directory)
+    const configFile = join(directory, 'conf/server.json')
+    const text = readFileSync(configFile, 'utf8')
+    // A lower generation than that of the database is refused.
+    writeFileSync(configFile, JSON.stringify({ ...(JSON.parse(text) as object), database: {} }))
+    expect((await vouchsafe(['issuer'], { cwd: directory })).status).toBe(2)
+    writeFileSync(configFile, text)
+    const last = await endService(await started(directory), 'SIGTERM')
+    expect(last.stdout).toContain('database_restored')
+  })
+
+  /** Kills an issuer that has written something, and takes its log away. */
+  async function killWithoutLog(directory: string): Promise<void> {
+    const issuer = await started(directory)
+    await declare(servicesAt(() => issuer.url))
+    await endService(issuer, 'SIGKILL')
+    rmSync(join(directory, 'data/issuer.db-wal'))
+  }
 })
 
 describe('a verifier on the file of an issuer', () => {
