@@ -9,6 +9,7 @@ import { authorization, configuration, dataset, dcqlQuery } from '../support/wir
 
 const MIB = 1024 * 1024
 const MOST = 1000
+const AT_ONCE = 50
 const RESIDENT = 'process_resident_memory_bytes'
 const PATHS = { issuer: '/issuance/oid4vci', verifier: '/presentation/oid4vp' }
 
@@ -40,8 +41,13 @@ async function begin(name: keyof typeof PATHS, url: string, count: number): Prom
   const body = isIssuer
     ? { credential_configurations: [id], credential_dataset: dataset }
     : { verification_query_id: id }
-  const started = Array.from({ length: count }, () => post(`${url}${PATHS[name]}/new-session`, body))
-  return (await Promise.all(started)).map((text) => (JSON.parse(text) as { session_id: string }).session_id)
+  const ids: string[] = []
+  while (ids.length < count) {
+    // More connections at once than a busy machine takes are refused.
+    const some = Array.from({ length: Math.min(AT_ONCE, count) }, () => post(`${url}${PATHS[name]}/new-session`, body))
+    for (const text of await Promise.all(some)) ids.push((JSON.parse(text) as { session_id: string }).session_id)
+  }
+  return ids
 }
 
 async function metricOf(port: unknown, name: string): Promise<number> {
@@ -54,16 +60,24 @@ function expectStopped({ status, stdout }: EndedCommand): void {
   expect([status, stdout.includes('"event":"stopped"'), stdout.includes('stopping_hard')]).toEqual([0, true, false])
 }
 
-describe.each(faults(['issuer', 'verifier'] as const))('a thousand idle streams of the %s', (name) => {
+/** The streams of both are the same code, so that those of the verifier may be of one session. */
+const rows = [
+  ['issuer', MOST],
+  ['verifier', 1],
+] as const
+
+describe.each(faults<(typeof rows)[number]>(rows))('a thousand idle streams of the %s', (name, sessions) => {
   it('take little memory, are the most, and end at once when it stops', async () => {
     const directory = await serviceDirectory(name, { management: { port: 0 } })
     const service = await startedProcess(name, directory)
     const { managementPort } = service.listening
-    const ids = await begin(name, service.url, MOST)
+    const ids = await begin(name, service.url, sessions)
     const before = await metricOf(managementPort, RESIDENT)
     const streams: EventClient[] = []
-    for (let at = 0; at < MOST; at += 50) {
-      const some = ids.slice(at, at + 50).map((id) => openEvents(`${service.url}${PATHS[name]}/events/${id}`))
+    for (let at = 0; at < MOST; at += AT_ONCE) {
+      const some = Array.from({ length: AT_ONCE }, (_, index) =>
+        openEvents(`${service.url}${PATHS[name]}/events/${ids[(at + index) % sessions]}`),
+      )
       streams.push(...(await Promise.all(some)))
     }
     await Promise.all(streams.map(({ next }) => next(0)))
@@ -71,7 +85,7 @@ describe.each(faults(['issuer', 'verifier'] as const))('a thousand idle streams 
     await new Promise((resolve) => setTimeout(resolve, 1500))
     const after = await metricOf(managementPort, RESIDENT)
     expect((after - before) / MIB).toBeLessThan(100)
-    expect(streams.map(({ events }) => events().length)).toEqual(ids.map(() => 1))
+    expect(streams.map(({ events }) => events().length)).toEqual(streams.map(() => 1))
 
     const refused = await openEvents(`${service.url}${PATHS[name]}/events/${ids[0]}`)
     await refused.closed
