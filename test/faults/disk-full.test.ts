@@ -30,9 +30,10 @@ describe('an issuer whose disk is full', () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
     const full = await startOnFullDisk('issuer', directory, blocks)
     running.push(full)
+    expect(await statusAt(full, '/health/ready')).toBe(200)
     const id = await (await post(full, '/credential-configuration/create', configuration)).text()
     const { sessionId } = await issueWithStatus(servicesAt(() => full.url))
-    const large = { credentialSubject: { ...dataset.credentialSubject, note: 'a'.repeat(4000) } }
+    const large = { credentialSubject: { ...dataset.credentialSubject, note: 'a'.repeat(20_000) } }
     const body = { credential_dataset: large, credential_configurations: [id] }
     const acknowledged: string[] = []
     const refused: { readonly status: number; readonly text: string }[] = []
@@ -51,6 +52,12 @@ describe('an issuer whose disk is full', () => {
       expect([status, text]).toEqual([500, expect.stringMatching(/^\{"error":"server_error",.*internal error; /)])
     }
     expect(await statusAt(full, '/health/live')).toBe(200)
+    // A refusal is remembered for some seconds, which a busy machine may need for the question.
+    const readyAfterWrite = async () => {
+      await (await post(full, '/issuance/oid4vci/new-session', body)).arrayBuffer()
+      return statusAt(full, '/health/ready')
+    }
+    await expect.poll(readyAfterWrite).toBe(503)
     // A revocation is small, and may find room that a session did not: then it counts, and otherwise it does not.
     const [revoked] = await act(
       servicesAt(() => full.url),
