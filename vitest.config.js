@@ -62,7 +62,7 @@ export const shared = {
 /** Tests wait most of their time, for processes, disks and clocks: some six at a time keep two cores busy. */
 export const WORKERS = Math.max(6, availableParallelism())
 
-/** Begins with the longest files, which would be waited for at the end: what starts processes or browsers, and what searches. */
+/** Begins with the longest files, which would be waited for at the end: of processes, browsers and searches. */
 export class LongFirst extends BaseSequencer {
   async sort(files) {
     const sorted = Map.groupBy(await super.sort(files), ({ project }) => project)

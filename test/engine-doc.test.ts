@@ -50,14 +50,6 @@ describe('three engines on one chain', () => {
     return runShell(named.replaceAll('ADDRESS', address), folder)
   }
 
-  /** Waits until each engine serves the contract, without a command each time. */
-  async function whenServed(address: string): Promise<void> {
-    await waitUntilServed(
-      urls().map((url) => ({ url })),
-      parseAddress(address),
-    )
-  }
-
   async function deployed(line: string): Promise<string> {
     return /0x[\da-f]{40}/.exec(await run(line))?.[0] ?? ''
   }
@@ -69,7 +61,8 @@ describe('three engines on one chain', () => {
     ).split('\n')
     const address = await deployed(deploy)
     await run(key)
-    await whenServed(address)
+    const engines = urls().map((url) => ({ url }))
+    await waitUntilServed(engines, parseAddress(address))
     await run(put, address)
     expect(await run(status, address)).toContain('7')
     expect(await run(get, address)).toContain('the launch code')

@@ -35,12 +35,12 @@ describe('key management, without a sandbox', () => {
   let lastId = 0n
   const run = inProcess({ http, stateChange, timers: { 1: (_, context) => stateChange(context) } })
 
-  /** A key of which two of three engines sign: tests leave it and its policy as they were. */
-  let made: Awaited<ReturnType<typeof active>>
+  /** The key of three engines with which tests sign, and whose policy they put back when they changed it. */
+  let sharedKey: Awaited<ReturnType<typeof active>>
 
   beforeAll(async () => {
     ;({ rpc } = await localChain.start())
-    made = await active(2)
+    sharedKey = await active(2)
   })
 
   interface Engines {
@@ -118,7 +118,7 @@ describe('key management, without a sandbox', () => {
   )
 
   it('signs with every set of engines that is large enough', async () => {
-    const { id, devices, key, publicKey } = made
+    const { id, devices, key, publicKey } = sharedKey
     for (const set of [
       [0, 1, 2],
       [0, 1],
@@ -134,7 +134,7 @@ describe('key management, without a sandbox', () => {
   })
 
   it('signs without the engine that is gone, and says which', async () => {
-    const { id, devices, key, publicKey } = made
+    const { id, devices, key, publicKey } = sharedKey
     const all = asked(devices)
     const gone: SigningEngine = { ...(all[0] as SigningEngine), post: () => Promise.reject(new Error('refused')) }
     const { signature, faults } = await signTogether(id, message, key, all.with(0, gone))
@@ -149,7 +149,7 @@ describe('key management, without a sandbox', () => {
   })
 
   it('names the engine that gives a wrong share, and signs without it', async () => {
-    const { id, devices, key, publicKey } = made
+    const { id, devices, key, publicKey } = sharedKey
     const all = asked(devices)
     const liar: SigningEngine = {
       ...(all[1] as SigningEngine),
@@ -419,11 +419,11 @@ describe('key management, without a sandbox', () => {
         return { identifier, hiding, binding }
       })
     }
-    const first = (): Device => made.devices[0] as Device
+    const first = (): Device => sharedKey.devices[0] as Device
     const change = (changes: object) =>
-      made.contract.send(owner, 'setPolicy', { id: made.id, policy_: policy(changes) })
+      sharedKey.contract.send(owner, 'setPolicy', { id: sharedKey.id, policy_: policy(changes) })
     const shareOf = async (body: object, as = signer, one = first()) =>
-      post(one, `/keys/${made.id}/signature-shares`, body, as)
+      post(one, `/keys/${sharedKey.id}/signature-shares`, body, as)
 
     it.each([
       ['/keys', 404, 'Invalid URL'],
@@ -440,11 +440,13 @@ describe('key management, without a sandbox', () => {
     })
 
     it('answers other methods by 405', async () => {
-      expect(await first().http('GET', `/keys/${made.id}/commitments`, { as: signer })).toMatchObject({ status: 405 })
+      expect(await first().http('GET', `/keys/${sharedKey.id}/commitments`, { as: signer })).toMatchObject({
+        status: 405,
+      })
     })
 
     it('knows nobody but whom the policy names at this block', async () => {
-      const uri = `/keys/${made.id}/commitments`
+      const uri = `/keys/${sharedKey.id}/commitments`
       for (const as of [stranger, owner]) expect(await post(first(), uri, {}, as)).toMatchObject({ status: 401 })
       expect(await first().http('POST', uri, { body: '{}' })).toMatchObject({ status: 401 })
       await change({ signers: [stranger.address] })
@@ -456,7 +458,7 @@ describe('key management, without a sandbox', () => {
     })
 
     it('gives a share once for each commitment', async () => {
-      const commitments = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const commitments = await commitmentsOf(sharedKey.devices.slice(0, 2), sharedKey.id)
       const body = { message: toHex(message), commitments }
       expect(await shareOf(body)).toMatchObject({ status: 200 })
       const refused = { status: 409, text: JSON.stringify({ error: 'Unknown, used or expired commitments' }) }
@@ -466,10 +468,10 @@ describe('key management, without a sandbox', () => {
 
     it('gives none for commitments of another caller, of another engine, or of long ago', async () => {
       await change({ signers: [signer.address, stranger.address] })
-      const commitments = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const commitments = await commitmentsOf(sharedKey.devices.slice(0, 2), sharedKey.id)
       const body = { message: toHex(message), commitments }
       expect(await shareOf(body, stranger)).toMatchObject({ status: 409 })
-      expect(await shareOf(body, signer, made.devices[2])).toMatchObject({ status: 400 })
+      expect(await shareOf(body, signer, sharedKey.devices[2])).toMatchObject({ status: 400 })
       first().ahead = 301_000
       expect(await shareOf(body)).toMatchObject({ status: 409 })
       first().ahead = 0
@@ -477,14 +479,14 @@ describe('key management, without a sandbox', () => {
     })
 
     it('keeps a few nonces for each caller, and lets the oldest go', async () => {
-      const [oldest] = await commitmentsOf([first()], made.id)
-      for (let n = 0; n < 16; n++) await commitmentsOf([first()], made.id)
-      const [, other] = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const [oldest] = await commitmentsOf([first()], sharedKey.id)
+      for (let n = 0; n < 16; n++) await commitmentsOf([first()], sharedKey.id)
+      const [, other] = await commitmentsOf(sharedKey.devices.slice(0, 2), sharedKey.id)
       expect(await shareOf({ message: toHex(message), commitments: [oldest, other] })).toMatchObject({ status: 409 })
     })
 
     it('uses no nonces of a backup that was put back', async () => {
-      const [one, other] = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const [one, other] = await commitmentsOf(sharedKey.devices.slice(0, 2), sharedKey.id)
       const backup = new Map(first().storage)
       const body = (signed: Uint8Array) => ({ message: toHex(signed), commitments: [one, other] })
       expect(await shareOf(body(message))).toMatchObject({ status: 200 })
@@ -492,13 +494,13 @@ describe('key management, without a sandbox', () => {
       for (const [name, value] of backup) first().storage.set(name, value)
       first().generation = 'second'
       expect(await shareOf(body(new Uint8Array([...message, 1])))).toMatchObject({ status: 409 })
-      const [again] = await commitmentsOf([first()], made.id)
+      const [again] = await commitmentsOf([first()], sharedKey.id)
       const fresh = { message: toHex(message), commitments: [again, other] }
       expect(await shareOf(fresh)).toMatchObject({ status: 200 })
     })
 
     it('answers whatever is no message with commitments by 400, and keeps the nonces', async () => {
-      const [one, other] = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const [one, other] = await commitmentsOf(sharedKey.devices.slice(0, 2), sharedKey.id)
       const good = { message: toHex(message), commitments: [one, other] }
       const point = 'ff'.repeat(32)
       for (const body of [
@@ -520,10 +522,10 @@ describe('key management, without a sandbox', () => {
         expect(await shareOf(body as object)).toMatchObject({ status: 400, text: '{"error":"Malformed request"}' })
       }
       expect(
-        await first().http('POST', `/keys/${made.id}/signature-shares`, { body: 'no JSON', as: signer }),
+        await first().http('POST', `/keys/${sharedKey.id}/signature-shares`, { body: 'no JSON', as: signer }),
       ).toMatchObject({ status: 400 })
       expect(await shareOf(good)).toMatchObject({ status: 200 })
-      const [next] = await commitmentsOf([first()], made.id)
+      const [next] = await commitmentsOf([first()], sharedKey.id)
       const invalid = { ...good, commitments: [next, { ...other, hiding: point }] }
       expect(await shareOf(invalid)).toMatchObject({ status: 400 })
       expect(await shareOf(invalid)).toMatchObject({ status: 409 })
@@ -531,7 +533,7 @@ describe('key management, without a sandbox', () => {
 
     it('signs nothing that does not begin as the policy says', async () => {
       await change({ prefix: new TextEncoder().encode('pay ') })
-      const commitments = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const commitments = await commitmentsOf(sharedKey.devices.slice(0, 2), sharedKey.id)
       const denied = await shareOf({ message: '70617900', commitments })
       expect(denied).toMatchObject({ status: 403 })
       expect(await shareOf({ message: '7061', commitments })).toMatchObject({ status: 403 })
@@ -542,9 +544,9 @@ describe('key management, without a sandbox', () => {
     it('signs nothing after the end of the policy', async () => {
       const end = BigInt(Math.floor(Date.now() / 1000) + 3600)
       await change({ notAfter: end })
-      expect(await post(first(), `/keys/${made.id}/commitments`)).toMatchObject({ status: 200 })
+      expect(await post(first(), `/keys/${sharedKey.id}/commitments`)).toMatchObject({ status: 200 })
       first().ahead = 3_700_000
-      expect(await post(first(), `/keys/${made.id}/commitments`)).toMatchObject({
+      expect(await post(first(), `/keys/${sharedKey.id}/commitments`)).toMatchObject({
         status: 403,
         text: '{"error":"The policy of the key has ended"}',
       })
@@ -556,8 +558,8 @@ describe('key management, without a sandbox', () => {
       'takes the end %d of a policy for later than any time',
       async (notAfter) => {
         await change({ notAfter })
-        expect(await post(first(), `/keys/${made.id}/commitments`)).toMatchObject({ status: 200 })
-        expect(await post(first(), `/keys/${made.id}/commitments`, {}, stranger)).toMatchObject({ status: 401 })
+        expect(await post(first(), `/keys/${sharedKey.id}/commitments`)).toMatchObject({ status: 200 })
+        expect(await post(first(), `/keys/${sharedKey.id}/commitments`, {}, stranger)).toMatchObject({ status: 401 })
         await change({})
       },
     )
@@ -565,7 +567,7 @@ describe('key management, without a sandbox', () => {
     it('gives so many shares in a day, and more the next', async () => {
       await change({ sharesPerDay: 1n })
       const signed = async () => {
-        const commitments = await commitmentsOf(made.devices.slice(0, 2), made.id)
+        const commitments = await commitmentsOf(sharedKey.devices.slice(0, 2), sharedKey.id)
         return (await shareOf({ message: toHex(message), commitments })).status
       }
       expect(await signed()).toBe(200)
@@ -577,21 +579,21 @@ describe('key management, without a sandbox', () => {
     })
 
     it('signs nothing before a key is made, nor after it was disabled, and forgets its share then', async () => {
-      const id = await create(made, 2)
+      const id = await create(sharedKey, 2)
       const uri = `/keys/${id}/commitments`
       expect(await post(first(), uri)).toMatchObject({
         status: 409,
         text: '{"error":"The key cannot sign: commitments"}',
       })
       // The first of four rounds forgets what the key of before has left.
-      await settle(made, 4)
+      await settle(sharedKey, 4)
       expect(await post(first(), uri)).toMatchObject({ status: 200 })
-      const name = `KEY-SHARES/${toHex((await keyOf(made, id)).registration)}`
+      const name = `KEY-SHARES/${toHex((await keyOf(sharedKey, id)).registration)}`
       expect(first().storage.has(name)).toBe(true)
-      await made.contract.send(owner, 'disable', id)
+      await sharedKey.contract.send(owner, 'disable', id)
       expect(await post(first(), uri)).toMatchObject({ status: 409, text: '{"error":"The key cannot sign: disabled"}' })
-      await settle(made, 1)
-      for (const each of made.devices) {
+      await settle(sharedKey, 1)
+      for (const each of sharedKey.devices) {
         expect(each.storage.has(name)).toBe(false)
       }
     })
@@ -633,7 +635,7 @@ describe('key management, without a sandbox', () => {
 
   it('leaves the disk of one engine, with all that was said, without the key', async () => {
     const bodies: string[] = []
-    const { id, devices, key, publicKey, contract } = made
+    const { id, devices, key, publicKey, contract } = await active(2)
     await settle({ devices, contract }, 1)
     const { registration } = await keyOf({ devices, contract }, id)
     const overheard = asked(devices).map((one) => ({

@@ -8,7 +8,7 @@ import type { DeployedContract, Party } from './evm.ts'
 
 /** The host of a device, whose storage needs no waiting. */
 export interface DeviceHost extends Host {
-  readonly stored: (bucket: Uint8Array, key: Uint8Array) => Uint8Array | undefined
+  readonly readStored: (bucket: Uint8Array, key: Uint8Array) => Uint8Array | undefined
 }
 
 export type Run = (call: Omit<ComponentCall, 'component'>, host: DeviceHost, seed: string) => Promise<RunOutcome>
@@ -117,10 +117,10 @@ async function callOf(hook: Hook, contract: DeployedContract, self: Device): Pro
 }
 
 function hostOf(contract: DeployedContract, self: Device): DeviceHost {
-  const stored: DeviceHost['stored'] = (bucket, key) => self.storage.get(nameOf(bucket, key))
+  const readStored: DeviceHost['readStored'] = (bucket, key) => self.storage.get(nameOf(bucket, key))
   return {
-    stored,
-    load: (bucket, key) => Promise.resolve(stored(bucket, key)),
+    readStored,
+    load: (bucket, key) => Promise.resolve(readStored(bucket, key)),
     readContract: (input) => contract.askRaw(input),
     send: () => Promise.reject(new Error('nothing is called out here')),
     getConfiguration: () => undefined,

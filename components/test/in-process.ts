@@ -99,7 +99,7 @@ function contextOf(
       return {
         get: (key) => {
           const changed = effects.storage.findLast((one) => same(one.bucket, bucket) && same(one.key, toBytes(key)))
-          return changed ? changed.value : host.stored(bucket, toBytes(key))
+          return changed ? changed.value : host.readStored(bucket, toBytes(key))
         },
         set: change,
         delete: (key) => change(key, undefined),

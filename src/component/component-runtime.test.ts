@@ -125,7 +125,7 @@ describe('the pool', () => {
     for (let calls = 0; calls < 10; calls += 1) {
       expect((await two.run(call(quick, state), noHost)).kind).toBe('done')
     }
-    // Behind those that spin they would have waited for a minute.
+    // Calls behind those that spin would have waited for a minute.
     expect(ended).toBe(0)
     await two.close()
     await Promise.all(flood)

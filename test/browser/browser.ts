@@ -130,7 +130,7 @@ export async function faultsInAnyColours(opened: OpenPage): Promise<readonly str
   return [...light, ...dark.map((fault) => `in the dark: ${fault}`)]
 }
 
-/** Returns the faults that axe finds on a page, each as its rule and the places; by all rules, or by these. */
+/** Returns the faults that axe finds on a page, each as its rule and the places; by all rules, or by `rules`. */
 export async function accessibilityFaults(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(textOf('axe-core/axe.min.js'))
   return page.evaluate(async (runOnly) => {

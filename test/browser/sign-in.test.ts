@@ -39,7 +39,7 @@ const SECRET = 'a secret for trying'
 const VARIANTS = [{}, { ...PHONE, colorScheme: 'dark' as const }]
 
 describeInBrowser('a person who signs in', (openWindow) => {
-  it('at the issuer by a provider sees where the credential goes, which comes, or stops', async () => {
+  it('at the issuer by a provider receives the credential, or cancels, and the wallet learns either', async () => {
     const { url, ports } = await startSigningInIssuer()
     const asking = await askByCommand(url)
     const opened = await openWindow()
@@ -100,9 +100,9 @@ describeInBrowser('a person who signs in', (openWindow) => {
     expect(faults).toEqual([])
   })
 
-  it.each(PAGE_LANGUAGES)('reads every page in "%s", on a phone and at a desk', async (locale) => {
+  it.each(PAGE_LANGUAGES)('reads every page in "%s"', async (locale) => {
     const [url, paths] = await servePages()
-    const opened = await openWindow({ ...PHONE, locale })
+    const opened = await openWindow(locale === 'en' ? { locale } : { ...PHONE, locale })
     for (const path of paths) {
       await opened.page.goto(url + path)
       expect(await opened.page.locator('html').getAttribute('lang')).toBe(locale)

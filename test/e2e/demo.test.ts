@@ -18,6 +18,9 @@ vi.setConfig({ testTimeout: 600_000 })
 /** The ports in a row of the issuer, of the front, of the verifier and of the university's page. */
 const PORTS = 4
 
+/** The environment of the caller: a setting of another service is not one of the demo's. */
+const CALLER = { FORCE_COLOR: '', VOUCHSAFE_PORT: '65530' }
+
 /** A directory that goes with the run of the tests, also for what several tests look at. */
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'vouchsafe-demo-test-'))
 
@@ -26,9 +29,7 @@ async function demo(...args: string[]) {
   const temporary = newDirectory()
   const port = String(await freePort(PORTS))
   const all = ['demo', '--port-base', port, ...args]
-  // A setting of another service of the caller's is none of the demo's.
-  const env = { TMPDIR: temporary, FORCE_COLOR: '', VOUCHSAFE_PORT: '65530' }
-  return { ...(await vouchsafe(all, { env })), left: readdirSync(temporary) }
+  return { ...(await vouchsafe(all, { env: { TMPDIR: temporary, ...CALLER } })), left: readdirSync(temporary) }
 }
 
 describe('the home of vouchsafe demo', () => {
@@ -243,7 +244,7 @@ describe('vouchsafe demo that stays', () => {
 
   it('cleans up at Ctrl-C, and ends its engines', async () => {
     expect(readdirSync(running.temporary)).toHaveLength(1)
-    const urls = engineUrls(running)
+    const urls = engineUrls(running.output())
     for (const url of urls) expect((await fetch(`${url}/health/live`)).status).toBe(200)
     expect(await running.stop('SIGINT')).toBe(0)
     expect(running.complaints()).toBe('')
@@ -287,10 +288,16 @@ describe('vouchsafe demo', () => {
     expect(await running.stop('SIGTERM')).toBe(0)
   })
 
+  it('ends its engines when it has shown them', async () => {
+    const { status, stdout, left } = await demo('--once', '--part', 'secret')
+    expect([status, left]).toEqual([0, []])
+    for (const url of engineUrls(stdout)) await expect(fetch(`${url}/health/live`)).rejects.toThrow()
+  })
+
   it('leaves no engine behind when it is stopped while they run', async () => {
     const running = await start('--part', 'secret')
     await running.says('The owner of a secret')
-    const urls = engineUrls(running)
+    const urls = engineUrls(running.output())
     expect(await running.stop('SIGINT')).toBe(130)
     for (const url of urls) await expect(fetch(`${url}/health/live`)).rejects.toThrow()
     expect(readdirSync(running.temporary)).toEqual([])
@@ -346,7 +353,7 @@ async function start(...words: string[]): Promise<Running> {
   const temporary = newDirectory()
   const port = await freePort(PORTS)
   const child = spawn(process.execPath, [COMMAND, 'demo', '--port-base', String(port), ...words], {
-    env: { ...process.env, TMPDIR: temporary },
+    env: { ...process.env, TMPDIR: temporary, ...CALLER },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   children.push(child)
@@ -373,8 +380,8 @@ async function start(...words: string[]): Promise<Running> {
 }
 
 /** Returns the addresses of the three engines in the output. */
-function engineUrls(running: Running): string[] {
-  const urls = [...running.output().matchAll(/[ABC]\s+(http:\/\/127\.0\.0\.1:\d+)/g)].map(([, url = '']) => url)
+function engineUrls(output: string): string[] {
+  const urls = [...output.matchAll(/[ABC]\s+(http:\/\/127\.0\.0\.1:\d+)/g)].map(([, url = '']) => url)
   expect(urls).toHaveLength(3)
   return urls
 }

@@ -56,20 +56,20 @@ async function declined({ url }: Running, count: number): Promise<readonly strin
   )
 }
 
-async function opened(directory: string) {
+async function openVerifierFile(directory: string) {
   const database = new (await loadDriver())(join(directory, 'data', 'verifier.db'))
   database.exec('pragma busy_timeout = 5000')
   return database
 }
 
 async function sql(directory: string, text: string): Promise<void> {
-  const database = await opened(directory)
+  const database = await openVerifierFile(directory)
   database.exec(text)
   database.close()
 }
 
-async function countOf(directory: string, table: string): Promise<number> {
-  const database = await opened(directory)
+async function countRows(directory: string, table: string): Promise<number> {
+  const database = await openVerifierFile(directory)
   const [row] = database.prepare(`select count(*) as count from ${table}`).all() as { readonly count: number }[]
   database.close()
   return Number(row?.count)
@@ -197,7 +197,7 @@ describe('vouchsafe callbacks', () => {
     // A day later the next failure is the last.
     await sql(directory, `update callback set value = json_replace(value, '$.events[0].queuedAt', 0), due_at = 0`)
     const second = await startForTest('verifier', directory)
-    await expect.poll(() => countOf(directory, 'dead_callback')).toBe(2)
+    await expect.poll(() => countRows(directory, 'dead_callback')).toBe(2)
     const died = await callbacks(directory, 'list', '--dead', '--service', 'verifier')
     for (const id of ids) expect(died.stdout).toContain(id)
     well = true
@@ -337,7 +337,7 @@ describe('vouchsafe audit', () => {
 
   it('finds checkpoints in a log stream of any length', async () => {
     const directory = await serviceDirectory('verifier')
-    // Nothing of it is on the disk.
+    // The file takes no room on the disk.
     const log = join(directory, 'service.log')
     writeFileSync(log, '')
     truncateSync(log, TOO_LONG)
@@ -417,7 +417,7 @@ describe('vouchsafe audit', () => {
     const directory = await serviceDirectory('verifier')
     const copy = join(directory, 'copy')
     writeFileSync(copy, '')
-    // Nothing of it is on the disk.
+    // The file takes no room on the disk.
     truncateSync(copy, TOO_LONG)
     const end = await audit(directory, 'verify', 'copy', '--certificate', 'verifier.pem')
     expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(/^copy: no record of/)])

@@ -14,8 +14,8 @@ const GOOD = "import { component } from 'vouchsafe/component'\ncomponent({ http:
 
 const services = ['issuer', 'verifier', 'engine'] as const
 
-/** Words, with their status in a directory with the files below; with --json a failure is one object. */
-const rows: readonly (readonly [status: 0 | 1 | 2, words: string])[] = [
+/** Words, with their status in a directory with the files below; with --json a failure is one object with an error. */
+const rows: readonly (readonly [status: 0 | 1 | 2, words: string, error?: 'usage' | 'failed'])[] = [
   [2, 'issuer'],
   [2, 'verifier --config list.json'],
   [2, 'engine now'],
@@ -23,29 +23,29 @@ const rows: readonly (readonly [status: 0 | 1 | 2, words: string])[] = [
   [2, 'demo --part all'],
   [0, 'init issuer --dir new'],
   [2, 'init shop'],
-  [2, 'init issuer --base-url nowhere --json'],
+  [2, 'init issuer --base-url nowhere --json', 'failed'],
   [2, 'doctor issuer'],
   [2, 'console'],
-  [2, 'callbacks list --service verifier --json'],
-  [2, 'callbacks forget --json'],
+  [2, 'callbacks list --service verifier --json', 'failed'],
+  [2, 'callbacks forget --json', 'usage'],
   [2, 'audit export --service verifier'],
   [2, 'db backup new.db --service verifier'],
   [2, 'status-list export lists'],
-  [2, 'audit verify list.json --certificate verifier.pem --json'],
+  [2, 'audit verify list.json --certificate verifier.pem --json', 'failed'],
   [1, 'audit verify copy.jsonl --certificate verifier.pem'],
   [0, 'wallet list --home wallet'],
   [1, 'wallet show nothing --home wallet'],
-  [2, 'wallet steal --json'],
+  [2, 'wallet steal --json', 'usage'],
   [0, 'completion bash'],
   [2, 'completion'],
   [0, 'chain deploy Component --dir chain'],
-  [2, 'chain show --dir nowhere --json'],
+  [2, 'chain show --dir nowhere --json', 'failed'],
   [0, 'component build good.js'],
   [1, 'component test failing.test.js'],
-  [2, 'component build nowhere.js --json'],
+  [2, 'component build nowhere.js --json', 'failed'],
   [0, 'secret key new.key'],
   [1, 'secret key list.json'],
-  [2, 'secret put --json'],
+  [2, 'secret put --json', 'usage'],
 ]
 
 function prepared(certificate: string): string {
@@ -61,7 +61,7 @@ function prepared(certificate: string): string {
   return cwd
 }
 
-async function engineForTest(settings: Record<string, unknown>): Promise<EngineProcess> {
+async function makeEngineForTest(settings: Record<string, unknown>): Promise<EngineProcess> {
   const engine = await makeEngine(settings)
   onTestFinished(() => engine.remove())
   return engine
@@ -80,15 +80,17 @@ function said(child: ChildProcess, event: string): Promise<void> {
 }
 
 describe('the documented exit status', () => {
-  it.each(rows)('%i of %s', async (status, words) => {
-    const cwd = prepared(join(await serviceDirectory('verifier'), 'verifier.pem'))
-    const end = await vouchsafe(words.split(' '), { cwd, input: '' })
-    expect([end.status, end.stdout, end.stderr]).toEqual([status, expect.anything(), expect.anything()])
-    if (!words.endsWith('--json')) return
-    const error = /steal|forget|put/.test(words) ? 'usage' : 'failed'
-    expect(JSON.parse(end.stdout)).toEqual({ error, message: expect.stringMatching(/./) as string })
-    expect(end.stderr).toBe('')
-  })
+  it.each(rows.map(([status, words, error]) => ({ status, words, error })))(
+    '$status of $words',
+    async ({ status, words, error }) => {
+      const cwd = prepared(join(await serviceDirectory('verifier'), 'verifier.pem'))
+      const end = await vouchsafe(words.split(' '), { cwd, input: '' })
+      expect([end.status, end.stdout, end.stderr]).toEqual([status, expect.anything(), expect.anything()])
+      if (error === undefined) return
+      expect(JSON.parse(end.stdout)).toEqual({ error, message: expect.stringMatching(/./) as string })
+      expect(end.stderr).toBe('')
+    },
+  )
 
   // events.test.ts shows the 0 of the other commands beside a verifier.
   it.each([
@@ -116,8 +118,8 @@ describe('the documented exit status', () => {
       ['doctor'],
       ...(service === 'issuer' ? [['status-list', 'export', 'lists']] : []),
     ]) {
-      const named = ['doctor', 'status-list'].includes(words[0]) ? [] : ['--service', service]
-      expect([words, (await vouchsafe([...words, ...named], { cwd })).status]).toEqual([words, 0])
+      const option = ['doctor', 'status-list'].includes(words[0]) ? [] : ['--service', service]
+      expect([words, (await vouchsafe([...words, ...option], { cwd })).status]).toEqual([words, 0])
     }
     child.kill('SIGTERM')
     expect((await ended).status).toBe(0)
@@ -137,7 +139,7 @@ describe('the documented exit status', () => {
     [0, ['SIGINT']],
     [1, ['SIGTERM', 'SIGINT']],
   ] as const)('%i of an engine after %j', async (status, signals) => {
-    const engine = await engineForTest({ stopping: { graceSeconds: 60 } })
+    const engine = await makeEngineForTest({ stopping: { graceSeconds: 60 } })
     await engine.start()
     const stopping = said(engine.child, 'stopping')
     engine.child.kill(signals[0])
@@ -155,7 +157,7 @@ describe('the documented exit status', () => {
   })
 
   it.each(services)('75 of %s whose database cannot be reached', async (service) => {
-    const cwd = service === 'engine' ? (await engineForTest({})).directory : await serviceDirectory(service)
+    const cwd = service === 'engine' ? (await makeEngineForTest({})).directory : await serviceDirectory(service)
     const env = { VOUCHSAFE_DATABASE__URL: 'postgresql://nobody:none@127.0.0.1:1/none' }
     const { status, stderr } = await vouchsafe([service], { cwd, env })
     expect(stderr).toContain('ECONNREFUSED')

@@ -75,7 +75,7 @@ async function wholeWay(fetch = services.fetch) {
 const chainOf = (jws: string) => (decodeProtectedHeader(jws).x5c ?? []).map((text) => Buffer.from(text, 'base64'))
 
 describe.each(all)('an issuer and a verifier with keys for %s', (algorithm) => {
-  it('serve a wallet, which may have a key of any kind', async () => {
+  it('serve a wallet that has a key of its own', async () => {
     services = await serve({ issuerAlgorithm: algorithm, verifierAlgorithm: algorithm })
     // The keys of the services and of the wallet know nothing of each other: each kind is used on either side.
     for (const holderAlgorithm of algorithm === 'ES256' ? all : [algorithm]) {

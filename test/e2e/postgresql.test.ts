@@ -29,15 +29,16 @@ import {
 } from '../support/wire.ts'
 
 /** The issuers, which started at once where nothing was yet; and the verifiers. Each kind has one database. */
-let issuers: readonly Running[]
-let verifiers: readonly Running[]
+let issuers: readonly Running[] = []
+let verifiers: readonly Running[] = []
+const running: Running[] = []
 const issuerUrl = freshUrl()
 beforeAll(async () => {
   issuers = await startAll(4, 'issuer', await directoryOn('issuer', issuerUrl))
   verifiers = await startAll(2, 'verifier', await directoryOn('verifier', freshUrl(), { management: { port: 0 } }))
 })
 afterAll(async () => {
-  for (const each of [...issuers, ...verifiers]) await endService(each, 'SIGKILL')
+  for (const each of running) await endService(each, 'SIGKILL')
 })
 
 /** Makes a directory whose database is in the form of JDBC, with user and password beside the address. */
@@ -60,7 +61,12 @@ function directoryOn(service: 'issuer' | 'verifier', address: string, more: obje
 }
 
 function startAll(count: number, service: 'issuer' | 'verifier', directory: string): Promise<Running[]> {
-  return Promise.all(Array.from({ length: count }, () => start(service, directory)))
+  const startOne = async () => {
+    const started = await start(service, directory)
+    running.push(started)
+    return started
+  }
+  return Promise.all(Array.from({ length: count }, startOne))
 }
 
 /** Makes what the steps of a wallet need of the services: each request goes to the next of the processes. */
@@ -98,8 +104,8 @@ describe('on one database', () => {
     const ready = await Promise.all(issuers.map(({ url }) => fetch(`${url}/health/ready`)))
     expect(ready.map(({ status }) => status)).toEqual(Array(4).fill(200))
     const id = await declare(overAll(issuers))
-    const found = await Promise.all(issuers.map((each) => declareAgain(overAll([each]), id)))
-    expect(found).toEqual(Array(4).fill(200))
+    const statuses = await Promise.all(issuers.map((each) => declareAgain(overAll([each]), id)))
+    expect(statuses).toEqual(Array(4).fill(200))
   })
 
   it('processes issue together, and take each code and each nonce once', async () => {
@@ -169,7 +175,7 @@ describe('a service that cannot use its database', () => {
 })
 
 /** Returns what the doctor finds of the issuer, a line for each finding. */
-async function examined(directory: string): Promise<string> {
+async function examine(directory: string): Promise<string> {
   const configFile = join(directory, 'conf', 'server.json')
   const value: unknown = JSON.parse(readFileSync(configFile, 'utf8'))
   const findings = await diagnose({ service: 'issuer', value, configFile }, filesIn(directory), new Date())
@@ -213,7 +219,7 @@ describe('vouchsafe doctor', () => {
       issuer.child.kill('SIGTERM')
       await issuer.ended
     }
-    const doctor = async (text: string) => examined(await encrypted(text))
+    const doctor = async (text: string) => examine(await encrypted(text))
     expect(await doctor(lines.join(''))).toMatch(/ok database.encryptionKeyFile: personal data is encrypted with/)
     expect(await doctor('')).toMatch(/problem database.encryptionKeyFile: the database is encrypted; name the file/)
     expect(await doctor(lines[1] ?? '')).toMatch(
@@ -222,16 +228,16 @@ describe('vouchsafe doctor', () => {
   })
 
   it('says what is wrong with a database', async () => {
-    const onDatabase = async (changes: object, pool = {}) => {
+    const examineDatabase = async (changes: object, pool = {}) => {
       const url = Object.assign(new URL(serverUrl()), changes).href
-      return examined(await serviceDirectory('issuer', { database: { url, pool } }))
+      return examine(await serviceDirectory('issuer', { database: { url, pool } }))
     }
-    const missing = await onDatabase({ pathname: '/missing' })
+    const missing = await examineDatabase({ pathname: '/missing' })
     expect(missing).toMatch(/problem database: postgresql:\S+ cannot be used: PostgreSQL: database "missing" does not/)
-    const wrong = await onDatabase({ password: 'wrong-password' })
+    const wrong = await examineDatabase({ password: 'wrong-password' })
     expect(wrong).toMatch(/problem database: .*password authentication failed.*; see database\.user/)
     expect(wrong).not.toContain('wrong-password')
-    const many = await onDatabase({ search: 'currentSchema=missing' }, { maxConnections: 1000 })
+    const many = await examineDatabase({ search: 'currentSchema=missing' }, { maxConnections: 1000 })
     expect(many).toMatch(/warning database: pool\.maxConnections is 1000, and the server takes \d+/)
   })
 })

@@ -4,12 +4,12 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseJsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
 import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { inStatusLists } from '../support/restored.ts'
-import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { type Running, serviceDirectory, start, startForTest } from '../support/service-process.ts'
 import { ISSUER_URL } from '../support/services.ts'
 import type { IssuedCredential } from '../support/status.ts'
 
@@ -97,8 +97,7 @@ describe('the export of status lists', () => {
     await exported(to)
     const files = filesBelow(to)
     const other = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-    const otherService = await start('issuer', other)
-    onTestFinished(() => void otherService.child.kill('SIGKILL'))
+    const otherService = await startForTest('issuer', other)
     const expectRefusal = async () => {
       const { status, stderr } = await vouchsafe(['status-list', 'export', to], { cwd: other })
       expect([status, stderr]).toEqual([

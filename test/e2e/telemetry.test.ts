@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type CollectedSpan, type Collector, openCollector, startCollector } from '../support/collector.ts'
 import { startCommand, temporaryDirectory } from '../support/command.ts'
 import { snippetsOf } from '../support/documents.ts'
@@ -131,17 +131,14 @@ async function* inTime(parts: readonly string[]): AsyncGenerator<Uint8Array> {
 }
 
 describe('a request', () => {
-  let collector: Collector
+  let collector: Awaited<ReturnType<typeof openCollector>>
   let verifier: Running
   beforeAll(async () => {
-    const opened = await openCollector()
-    collector = opened
+    collector = await openCollector()
     verifier = await start('verifier', await directoryFor('verifier', collector))
-    return async () => {
-      await endService(verifier, 'SIGKILL')
-      opened.close()
-    }
+    return () => endService(verifier, 'SIGKILL')
   })
+  afterAll(() => collector.close())
 
   it('that is refused has its reason in the span, and its trace in the line, also where its body cannot be read', async () => {
     // The body comes in parts, each of which is a turn of its own for the service.

@@ -1,7 +1,7 @@
 /** A service of several processes that share its port: they serve, start, stop and are measured as one. */
 import { execFileSync, spawn } from 'node:child_process'
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
-import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
@@ -133,7 +133,7 @@ describe.each(['issuer', 'verifier'] as const)('%s with two workers', (name) => 
 
   it('is one service on one port: what one worker made the other has, and one line says that it listens', async () => {
     const directory = await directoryOf(name)
-    // A second start is the same for both services.
+    // The second start is tried for the issuer alone, since both services start alike.
     for (const start of ['the first', ...(name === 'issuer' ? ['another on the same database'] : [])]) {
       const service = await shared(name, directory)
       const { url, child, ended } = service
@@ -298,7 +298,7 @@ describe('the workers of a service', () => {
   })
 })
 
-describe('two workers of a service that goes on', () => {
+describe('two workers of one service', () => {
   const keys = { secretsFile: 'secretsFile', database: { encryptionKeyFile: 'database.encryptionKeyFile' } }
   let directory: string
   let service: Shared
@@ -319,6 +319,7 @@ describe('two workers of a service that goes on', () => {
   }
 
   it('have metrics that are added up, but for those that all read from one place', async () => {
+    // This test is the first that makes configurations.
     const [path, body] = CREATE.issuer
     for (let n = 0; n < 7; n++) await ask(`${service.url}${path}/create`, { body })
     const { status, text } = await ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
@@ -336,14 +337,15 @@ describe('two workers of a service that goes on', () => {
   it('have metrics without those of one that stands still, which is told', async () => {
     const pid = pidsOf(service).get(1) ?? 0
     process.kill(pid, 'SIGSTOP')
+    onTestFinished(() => void process.kill(pid, 'SIGCONT'))
     const readiness = async () => {
       const { status, text } = await ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
       return [status, /^vouchsafe_issuer_ready (\d)$/m.exec(text)?.[1]]
     }
     expect(await readiness()).toEqual([200, '0'])
     expect(await readiness()).toEqual([200, '0'])
-    const told = service.lines().filter(({ event }) => event === 'worker_silent')
-    expect(told).toEqual([expect.objectContaining({ level: 50, worker: 1, pid })])
+    const silences = service.lines().filter(({ event }) => event === 'worker_silent')
+    expect(silences).toEqual([expect.objectContaining({ level: 50, worker: 1, pid })])
     process.kill(pid, 'SIGCONT')
     expect(await readiness()).toEqual([200, '1'])
   })
@@ -359,6 +361,7 @@ describe('two workers of a service that goes on', () => {
     const primary = service.child.pid ?? 0
     // A new process needs four descriptors of the primary, and the one that ends gives it one.
     limitFiles(primary, limitWithFree(primary, 1))
+    onTestFinished(() => limitFiles(primary, 1024))
     const { refusal, whenReplaced } = killWorker(service, 1)
     await expect.poll(refusal).toMatchObject({ worker: 1, err: { code: 'EMFILE' } })
     expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
@@ -368,12 +371,13 @@ describe('two workers of a service that goes on', () => {
 
   it('all sign with the key of the start: none follows with another, until that is put back', async () => {
     const file = join(directory, 'issuer.key')
-    renameSync(file, `${file}.kept`)
+    const first = readFileSync(file)
     writeFileSync(file, pemOf(await makeKey()))
+    onTestFinished(() => writeFileSync(file, first))
     const { refusal, whenReplaced } = killWorker(service, 1)
     await expect.poll(refusal).toMatchObject({ worker: 1, mistakes: [expect.stringContaining('signing')] })
     expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
-    renameSync(`${file}.kept`, file)
+    writeFileSync(file, first)
     await whenReplaced()
   })
 
@@ -384,6 +388,7 @@ describe('two workers of a service that goes on', () => {
     const [notBefore, notAfter] = [new Date(0), new Date(1)]
     const content = { privateKey, publicKey: createPublicKey(privateKey), commonName: 'x', serial: randomBytes(16) }
     writeFileSync(file, toPem(makeSelfSignedCertificate({ ...content, notBefore, notAfter })))
+    onTestFinished(() => writeFileSync(file, valid))
     const { refusal, whenReplaced } = killWorker(service, 1)
     await expect.poll(refusal).toMatchObject({
       mistakes: [expect.stringContaining('expired')],
@@ -397,6 +402,7 @@ describe('two workers of a service that goes on', () => {
     const file = join(directory, setting)
     const first = readFileSync(file, 'utf8')
     const written = writeKey(file)
+    onTestFinished(() => writeFileSync(file, first))
     const { refusal, whenReplaced } = killWorker(service, 2)
     await expect.poll(refusal).toMatchObject({ worker: 2, mistakes: [expect.stringContaining(`${setting}: `)] })
     for (const secret of [first.trim(), written]) expect(JSON.stringify(service.lines())).not.toContain(secret)

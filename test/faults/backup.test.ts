@@ -417,7 +417,7 @@ async function changed(file: string, sql: string): Promise<void> {
 }
 
 describe.skipIf(IS_POSTGRESQL)('compacting by the command', () => {
-  it('makes the file smaller and nothing void, is refused while the service runs, and leaves a copy one', async () => {
+  it('makes the file smaller and nothing void, is refused while the service runs, and hides no copy', async () => {
     const place = await startedIssuer()
     const { sessionId } = await startedSession(place.services)
     expect(await place.db('compact')).toMatchObject({

@@ -246,34 +246,34 @@ describe('a log that is taken away after a service was killed', () => {
     let directory = ''
     for (const words of faults([[], status, doctor])) {
       directory = await serviceDirectory('issuer')
-      await killedAfterWriting(directory)
+      await killAfterWriting(directory)
       for (const end of ['-wal', '-shm']) rmSync(join(directory, 'data', `issuer.db${end}`))
       if (words.length > 0) await startCommand(words, { cwd: directory }).ended
       const why = 'its log was taken away after a service had ended without closing it'
-      expect([words, await startsAndStops(directory)]).toEqual([words, expect.stringContaining(why)])
+      expect([words, await startAndStop(directory)]).toEqual([words, expect.stringContaining(why)])
     }
-    expect(await startsAndStops(directory)).not.toContain('database_restored')
+    expect(await startAndStop(directory)).not.toContain('database_restored')
   })
 
   it('is not confused with one that a command has moved into the file', async () => {
     const directory = await serviceDirectory('issuer')
     for (const words of faults([status, ['db', 'backup', 'copy.db', '--service', 'issuer'], doctor])) {
-      expect(await killedAfterWriting(directory)).not.toContain('database_restored')
+      expect(await killAfterWriting(directory)).not.toContain('database_restored')
       await startCommand(words, { cwd: directory }).ended
     }
-    expect(await startsAndStops(directory)).not.toContain('database_restored')
+    expect(await startAndStop(directory)).not.toContain('database_restored')
   })
 })
 
 /** Kills a service that has written something, and returns its log. */
-async function killedAfterWriting(directory: string): Promise<string> {
+async function killAfterWriting(directory: string): Promise<string> {
   const service = await start('issuer', directory)
   expect(await write('issuer', service)).toBe(201)
   return (await endService(service, 'SIGKILL')).stdout
 }
 
 /** Starts and stops a service, and returns its log. */
-async function startsAndStops(directory: string): Promise<string> {
+async function startAndStop(directory: string): Promise<string> {
   return (await endService(await start('issuer', directory), 'SIGTERM')).stdout
 }
 
@@ -302,7 +302,7 @@ describe('a damaged database', () => {
 })
 
 describe('a service that may only read its file or the directory', () => {
-  it('is not ready until it may write again, and does not start, of which doctor says why', async () => {
+  it('is not ready until it may write again, and does not start on a file that it may only read, as doctor says', async () => {
     const directory = await serviceDirectory('issuer')
     const child = spawn(process.execPath, [COMMAND, 'issuer'], { cwd: directory, ...ownerOf(directory) })
     const service = await listening(child, endOf(child))

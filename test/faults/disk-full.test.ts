@@ -52,7 +52,7 @@ describe('an issuer whose disk is full', () => {
       expect([status, text]).toEqual([500, expect.stringMatching(/^\{"error":"server_error",.*internal error; /)])
     }
     expect(await statusAt(full, '/health/live')).toBe(200)
-    // A refusal is remembered for some seconds, which a busy machine may need for the question.
+    // The service remembers a refused write for some seconds only, so that each question follows a write.
     const readyAfterWrite = async () => {
       await (await post(full, '/issuance/oid4vci/new-session', body)).arrayBuffer()
       return statusAt(full, '/health/ready')

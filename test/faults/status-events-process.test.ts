@@ -43,7 +43,7 @@ async function begin(name: keyof typeof PATHS, url: string, count: number): Prom
     : { verification_query_id: id }
   const ids: string[] = []
   while (ids.length < count) {
-    // More connections at once than a busy machine takes are refused.
+    // A busy machine refuses more connections at once.
     const some = Array.from({ length: Math.min(AT_ONCE, count) }, () => post(`${url}${PATHS[name]}/new-session`, body))
     for (const text of await Promise.all(some)) ids.push((JSON.parse(text) as { session_id: string }).session_id)
   }
@@ -60,7 +60,7 @@ function expectStopped({ status, stdout }: EndedCommand): void {
   expect([status, stdout.includes('"event":"stopped"'), stdout.includes('stopping_hard')]).toEqual([0, true, false])
 }
 
-/** The streams of both are the same code, so that those of the verifier may be of one session. */
+/** The streams of both services run the same code, so that one session is enough for those of the verifier. */
 const rows = [
   ['issuer', MOST],
   ['verifier', 1],

@@ -90,7 +90,7 @@ describe.runIf(hasRuntimes)('vouchsafe/server', () => {
 describe('the package', () => {
   it('is packed so that publint and attw find nothing', () => {
     const directory = temporaryDirectory()
-    // The types are only written here; the check of the types checks them.
+    // `npm run check` checks the types, which are only written here.
     for (const project of ['sdk', 'sdk/element']) {
       execFileSync('node', ['node_modules/typescript/bin/tsc', '--noCheck', '-p', project], { cwd: ROOT })
     }

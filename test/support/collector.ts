@@ -61,14 +61,14 @@ type SentRecord = { readonly attributes: readonly Entry[]; readonly body?: Entry
   Record<string, unknown>
 >
 
-/** Starts one for one test; `answer` takes everything when it is not given. */
+/** Starts a collector for one test; `answer` takes everything when it is not given. */
 export async function startCollector(answer?: (response: ServerResponse) => void): Promise<Collector> {
   const collector = await openCollector(answer)
   onTestFinished(collector.close)
   return collector
 }
 
-/** Starts one, which the caller closes. */
+/** Starts a collector, which the caller closes. */
 export async function openCollector(
   answer: (response: ServerResponse) => void = (response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),

@@ -28,7 +28,7 @@ const TOLD_HEADERS = [
 ]
 
 const documents = new WeakMap<App, Promise<Document>>()
-/** The same by the text of all routes: a document takes longer to make than many requests. */
+/** The documents by the routes of their services, since a document takes longer to make than many requests. */
 const documentsByRoutes = new Map<string, Promise<Document>>()
 
 /** Throws where the document of `app` has the operation, and not this answer. */
@@ -37,7 +37,7 @@ export async function wantDocumented(app: App, response: SentResponse): Promise<
   const code = status < 400 ? undefined : codeOf(body)
   const toldNames = TOLD_HEADERS.filter((name) => headers[name] !== undefined)
   if (code === undefined && toldNames.length === 0) return
-  const document = documents.get(app) ?? findDocument(app)
+  const document = documents.get(app) ?? fetchDocument(app)
   documents.set(app, document)
   const operations = Object.entries((await document).paths)
     .filter(([pattern]) => patternOf(pattern).test(path))
@@ -56,8 +56,8 @@ export async function wantDocumented(app: App, response: SentResponse): Promise<
   if (missing.length > 0) throw new Error(`${answer} with ${missing.join(', ')}: name it in openapi-headers.ts`)
 }
 
-/** Returns the document of the first service that had the same routes, since the same code described them. */
-function findDocument(app: App): Promise<Document> {
+/** Returns the document of the first service that had the same routes: no setting changes what a route describes. */
+function fetchDocument(app: App): Promise<Document> {
   const routes = app.printRoutes()
   const document = documentsByRoutes.get(routes) ?? app.inject('/openapi').then((response) => response.json<Document>())
   documentsByRoutes.set(routes, document)

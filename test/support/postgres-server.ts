@@ -88,7 +88,10 @@ interface Cluster {
   readonly password: string
 }
 
-/** `initdb` makes the files of a server once for its options, and each server of this process has a copy. */
+/**
+ * `initdb` makes the files of a server once for its options, and each server of this process has a copy: all have one
+ * system identifier, so that none stands for another database.
+ */
 const clusters = new Map<string, Promise<Cluster>>()
 
 async function initCluster(initOptions: readonly string[]): Promise<Cluster> {

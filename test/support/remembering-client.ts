@@ -49,7 +49,7 @@ export async function useUntilKilled(use: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Repeats `use` until `isOver`, whatever is refused meanwhile, and after a pause where it was. */
+/** Repeats `use` until `isOver`, whatever is refused meanwhile, with a pause after each refusal. */
 export async function useThroughFault(use: () => Promise<void>, isOver: () => boolean, pauseMs = 20): Promise<void> {
   while (!isOver()) {
     try {
