@@ -46,7 +46,7 @@ export default defineConfig({
             boostDocument: (id) => (/\/(decisions|divergences|project)\//.test(id) ? 0.4 : 1),
           },
         },
-        // Pages of code would hide those that explain it, and rendering them for the search would double the time of a build.
+        // Pages of code would hide those that explain it, and take long to render.
         _render: (text, env, markdown) => (isCodePage(env.relativePath) ? '' : markdown.render(text, env)),
       },
     },
