@@ -75,28 +75,24 @@ export interface AuthorizedClient extends DiscoveredIssuer {
   readonly dpopKey?: Signer | undefined
 }
 
-/** The ids of the configurations that were made, by the services and what was posted for them. */
-const declared = new WeakMap<DrivenServices, Map<JsonObject, string>>()
+/** The ids of configurations by the services that have them: each is made for its first offer. */
+const configurationIds = new WeakMap<DrivenServices, Map<JsonObject, Promise<string>>>()
 
-/** Returns the id of a configuration, which is made for its first offer. */
-async function declareOnce(services: DrivenServices, configuration: JsonObject): Promise<string> {
-  const ids = declared.get(services) ?? new Map<JsonObject, string>()
-  declared.set(services, ids)
-  const madeId = ids.get(configuration)
-  if (madeId !== undefined) return madeId
+async function declare(services: DrivenServices, configuration: JsonObject): Promise<string> {
   // A wallet by HAIP asks by scope: each configuration has its own.
   const own = services.plan && { scope: `${configuration.scope as string}-${random()}` }
   const created = await call(services, `${HTTPS_ISSUER}/credential-configuration/create`, { ...configuration, ...own })
   expect(created.status).toBe(201)
-  const id = await created.text()
-  ids.set(configuration, id)
-  return id
+  return created.text()
 }
 
 /** Makes the link of a new offer for one credential, as the application gets it. */
 async function offerLink(services: DrivenServices, driven: DrivenFormat): Promise<string> {
-  const id = await declareOnce(services, driven.configuration)
-  const session = { credential_dataset: driven.dataset, credential_configurations: [id] }
+  const ids = configurationIds.get(services) ?? new Map<JsonObject, Promise<string>>()
+  configurationIds.set(services, ids)
+  const id = ids.get(driven.configuration) ?? declare(services, driven.configuration)
+  ids.set(driven.configuration, id)
+  const session = { credential_dataset: driven.dataset, credential_configurations: [await id] }
   const started = await call(services, `${HTTPS_ISSUER}/issuance/oid4vci/new-session`, session)
   return textOf((await started.json()) as JsonObject, 'credential_offer_uri')
 }
