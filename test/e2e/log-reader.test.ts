@@ -104,10 +104,10 @@ async function refusals(url: string): Promise<number> {
 function statusOf(url: string, options: RequestOptions = {}, body = ''): Promise<number | undefined> {
   const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
   return new Promise((resolve) => {
-    const asked = request(url, { headers, ...options }, (response) => {
+    const sentRequest = request(url, { headers, ...options }, (response) => {
       response.resume().once('end', () => resolve(response.statusCode))
     })
-    asked.once('error', () => resolve(undefined)).end(body)
+    sentRequest.once('error', () => resolve(undefined)).end(body)
   })
 }
 

@@ -21,7 +21,7 @@ import { faults, longFault } from '../support/faults.ts'
 
 const STARTS_MS = 600_000
 const MIB = 1024 * 1024
-/** More calls than there are workers. */
+/** The number of workers, which src/bin/engine/engine-kind.ts counts, and one more. */
 const AT_ONCE = Math.max(2, Math.min(8, availableParallelism())) + 1
 
 let at: Place

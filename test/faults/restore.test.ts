@@ -35,16 +35,16 @@ const backups: readonly (readonly [
   {
     readonly made: (place: Place) => Promise<void> | void
     readonly stops?: true
-    readonly backs: readonly (readonly [back: (place: Place) => void, why: string])[]
+    readonly ways: readonly (readonly [back: (place: Place) => void, why: string])[]
   },
 ])[] = [
-  ['made by vacuum into while the service runs', { made: vacuumInto, backs: [[putBack, WAL_MISSING]] }],
+  ['made by vacuum into while the service runs', { made: vacuumInto, ways: [[putBack, WAL_MISSING]] }],
   [
     'copied while the service was stopped, put back alone, with all that lies beside it, and told by the operator',
     {
       made: copyDirectory,
       stops: true,
-      backs: [
+      ways: [
         [putBack, WAL_MISSING],
         [putAllBack, OTHER_FILE],
         [tellAndOverwrite, TOLD],
@@ -87,7 +87,7 @@ describe('an embedded database that is put back from a backup', () => {
   it.each(faults(backups))(
     '%s: gives no entry twice, and says so in the log',
     { timeout: 600_000 },
-    async (_, { made, stops, backs }) => {
+    async (_, { made, stops, ways }) => {
       const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
       const place = { directory, file: join(directory, 'data', 'issuer.db'), copy: join(directory, 'copy') }
       let service = await startForTest('issuer', directory)
@@ -107,7 +107,7 @@ describe('an embedded database that is put back from a backup', () => {
       expect((await endService(service, 'SIGKILL')).stdout).not.toMatch(/database_restored/)
       expect(lists.listIds()).toHaveLength(1)
 
-      for (const [index, [back, why]] of backs.entries()) {
+      for (const [index, [back, why]] of ways.entries()) {
         back(place)
         service = await startForTest('issuer', directory)
         await lists.issue(SOME)
