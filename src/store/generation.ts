@@ -65,7 +65,8 @@ export async function readGeneration(
 /**
  * Returns the id of the current generation, which is the same for every process. Begins a new generation where the
  * database has none, or where the origin has changed because the database is a copy. A synchronous standby that took
- * over keeps the generation. Callers call this each time they issue a value that must never be issued twice.
+ * over keeps the generation. An issuer calls this for each lease of entries of a status list, and
+ * an engine when a component asks for the generation.
  */
 export function getCurrentGeneration({ store, now, random, retryOnConflict }: GenerationEffects): Promise<string> {
   return retryOnConflict<string>(async () => {
@@ -104,8 +105,8 @@ export interface ExternalState {
 /**
  * Compares the database with the facts that are known outside of it, and begins a new generation if the database is a
  * copy. Called at the start of a service. Stores `nextWitness`, the text of this start. Returns the reason, in words,
- * to take the database for a copy; undefined when the generation continues or is the first. Throws when the database
- * has a higher generation number than the setting.
+ * to take the database for a copy; undefined when the generation continues, or is the first of a database that nothing
+ * shows to be restored. Throws when the database has a higher generation number than the setting.
  */
 export function confirmGeneration(
   { store, now, random, retryOnConflict }: GenerationEffects,
@@ -123,7 +124,9 @@ export function confirmGeneration(
       row === undefined ? external.restoredBecause : findRestoreReason(store, row.value, { ...external, origin })
     const isSameGeneration = row !== undefined && reason === undefined
     const value = {
-      ...(isSameGeneration ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
+      ...(isSameGeneration
+        ? lastingMembers(row.value)
+        : { id: newId(random), ...(reason !== undefined && restoredMembers(now())) }),
       number,
       origin: isSameGeneration && row.value.origin.length > origin.length ? row.value.origin : origin,
       ...(nextWitness !== undefined && { witness: nextWitness }),

@@ -458,6 +458,14 @@ export function storeContract<Place>(
     expect(await recorded()).toEqual([[await getCurrentGeneration(effectsOf(store)), 2]])
   })
 
+  it('that was restored before it had a generation has what was open voided too', async () => {
+    expect(await confirmGeneration(effectsOf(store), { number: 0, restoredBecause: 'a backup was restored' })).toMatch(
+      /backup/,
+    )
+    const steps = { voidOpen: (restoredAt: Date) => Promise.resolve(restoredAt), recordRestore: () => [] }
+    expect(await finishRestore<Things, Date>({ store, retryOnConflict }, steps)).toEqual(effectsOf(store).now())
+  })
+
   it('that is a copy records the restore once, also when several processes start at once', async () => {
     expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
     expect(await confirmGeneration(effectsOf(store), { number: 0, restoredBecause: 'a backup was restored' })).toMatch(
