@@ -109,8 +109,7 @@ export async function receiveResponse(
     },
     makeEndEvent(context, { sessionId, session: value, now: context.now() }),
   ])
-  // A session changes once, so a conflict means that another response was first.
-  if (conflict !== undefined) refuseFinished('invalid_request')
+  if (conflict !== undefined) return refuseEndedSession(context, sessionId)
   context.progress.forgetUnwrittenFetch(sessionId)
   const line = {
     event: 'session_finished',
@@ -122,6 +121,13 @@ export async function receiveResponse(
   context.log.info(line, 'session finished')
   if (isRefused) refuse('invalid_request', 'the presentation was not accepted')
   return redirect ? { redirect_uri: redirect.uri } : {}
+}
+
+/** Refuses with `gone` a session that has expired or was voided, and with `invalid_request` a finished one. */
+async function refuseEndedSession({ store, now }: VerifierContext, sessionId: string): Promise<never> {
+  const { value } = await requireVerificationSession(store, sessionId)
+  refuseUnlessOpen(value, now())
+  return refuseFinished('invalid_request')
 }
 
 /** Returns the time of the fetch of the request object as a member, if it is not written yet. */

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { startServices } from '../../test/support/services.ts'
-import { retryOnConflict, withDamagedRows } from '../../test/support/store.ts'
-import { startVerification } from '../../test/support/wire.ts'
+import { openTestStore, retryOnConflict, withDamagedRows } from '../../test/support/store.ts'
+import { postForm, startVerification } from '../../test/support/wire.ts'
+import { type VerifierCollections, verifierMigrations } from './collections.ts'
 import { voidVerificationSessions } from './voiding.ts'
 
 it('sessions that waited for a response are ended with an event, and neither later nor ended ones', async () => {
@@ -27,6 +28,31 @@ it('sessions that waited for a response are ended with an event, and neither lat
   for (const { sessionId } of [ended, later]) expect(sessions.get(sessionId)?.expiredAt).toBe(undefined)
   const events = (await store.list('event')).map(({ value }) => [value.type, value.sessionId])
   expect(events).toContainEqual(['verification.expired', open.sessionId])
+})
+
+it('a response whose session is ended while it is decided gets 410, and changes nothing', async () => {
+  const store = await openTestStore<VerifierCollections>(verifierMigrations)
+  const services = await startServices({
+    verifierStore: {
+      ...store,
+      commit: async (changes) => {
+        const isResponse = changes.some(
+          (change) => 'update' in change && change.update === 'verification_session' && 'outcome' in change.value,
+        )
+        if (isResponse) await voidVerificationSessions({ store, now, random: randomBytes, retryOnConflict }, now())
+        return store.commit(changes)
+      },
+    },
+  })
+  onTestFinished(() => services.close())
+  const now = () => services.clock.now
+  const { sessionId, request } = await startVerification(services)
+  const response = await postForm(services, request.response_uri, { error: 'access_denied', state: request.state })
+  expect([response.status, await response.json()]).toEqual([
+    410,
+    { error: 'gone', error_description: 'this session has expired' },
+  ])
+  expect((await store.get('verification_session', sessionId))?.value).toHaveProperty('expiredAt')
 })
 
 it('a session whose row is damaged keeps no other from its end', async () => {
