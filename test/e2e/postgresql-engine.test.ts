@@ -221,3 +221,23 @@ it(
   },
   STARTS_MS,
 )
+
+it(
+  'ends when it cannot read its database, and leaves the lock on it to the next',
+  async () => {
+    const damagedUrl = freshUrl()
+    const damagedSchema = new URL(damagedUrl).searchParams.get('currentSchema') ?? ''
+    const damaged = await makeEngine({ chain: { type: 'local', directory: dir }, database: { url: damagedUrl } })
+    onTestFinished(() => damaged.remove())
+    await damaged.start()
+    await damaged.kill()
+    const setChain = (value: string) =>
+      withConnection(postgresOf(damagedUrl), (run) =>
+        run({ text: `update ${damagedSchema}.chain set value = $1 returning value`, values: [value] }),
+      )
+    await setChain('damaged')
+    const { status, stderr } = await vouchsafe(['engine'], { cwd: damaged.directory })
+    expect([status, stderr]).toEqual([2, expect.stringContaining('a value in the database is damaged')])
+  },
+  STARTS_MS,
+)

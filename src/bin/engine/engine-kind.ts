@@ -84,20 +84,35 @@ async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly 
   // The lock is taken first, so that a newer version does not migrate the schema of a running engine.
   const lock = await lockDatabase(config.database)
   if ('mistake' in lock) return lock
+  const result = await openOnLock(config, log, { chain, lock }).catch(async (error: unknown) => {
+    await lock.release()
+    throw error
+  })
+  if ('mistake' in result) await lock.release()
+  return result
+}
+
+/** Opens the database, and starts the threads for components. Where that fails, the caller releases the lock. */
+async function openOnLock(
+  config: EngineConfig,
+  log: Logger,
+  { chain, lock }: Pick<EngineParts, 'chain' | 'lock'>,
+): Promise<{ readonly parts: EngineParts } | OpeningMistake> {
   const store = await openStore(config, { log, onReplaced: createReplacedEnd(log) })
-  if ('mistake' in store) {
-    await lock.release()
-    return store
-  }
-  const chainMistake = await findChainMistake(config, chain.id, store)
-  if (chainMistake !== undefined) {
+  if ('mistake' in store) return store
+  try {
+    const chainMistake = await findChainMistake(config, chain.id, store)
+    if (chainMistake !== undefined) {
+      await store.close()
+      return { mistake: chainMistake }
+    }
+    const witness = await readWitness(store)
+    const workers = Math.max(2, Math.min(MAX_WORKERS, availableParallelism()))
+    return { parts: { chain, lock, store, witness, runtime: await startRuntime(workers, config.limits) } }
+  } catch (error) {
     await store.close()
-    await lock.release()
-    return { mistake: chainMistake }
+    throw error
   }
-  const workers = Math.max(2, Math.min(MAX_WORKERS, availableParallelism()))
-  const witness = await readWitness(store)
-  return { parts: { chain, lock, store, witness, runtime: await startRuntime(workers, config.limits) } }
 }
 
 async function readWitness(store: EngineStore): Promise<string | undefined> {
