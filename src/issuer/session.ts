@@ -113,6 +113,9 @@ const MAX_BATCHES = 10
 /** The maximum number of credentials of a session. */
 const MAX_ISSUED = 1000
 
+/** The maximum number of notifications of a session, since the event of each has the status of the whole session. */
+export const MAX_NOTIFICATIONS = 200
+
 /** The number of wrong transaction codes that locks the code. */
 const MAX_WRONG_TX_CODES = 5
 
@@ -193,6 +196,11 @@ export function recordWrongTxCode(session: UnredeemedSession, now: Date): Unrede
 /** Tests whether the wallet has sent this event before for the batch at `index` of `issued`. */
 export function isNotified({ issued }: IssuanceSession, index: number, event: Notification['event']): boolean {
   return issued[index]?.notifications?.some((notification) => notification.event === event) ?? false
+}
+
+/** Tests whether the session has as many notifications as are recorded. */
+export function hasAllNotifications({ issued }: IssuanceSession): boolean {
+  return issued.reduce((sum, { notifications = [] }) => sum + notifications.length, 0) >= MAX_NOTIFICATIONS
 }
 
 /**

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Event } from '../../src/event/event.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
+import { MAX_NOTIFICATIONS } from '../../src/issuer/session.ts'
+import { END_OF_TIME } from '../../src/store/store.ts'
 import { dump, expectRefusal, expectWithoutEffect, type Ready, readySession, request } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import { act } from '../support/status.ts'
@@ -78,6 +80,26 @@ describe('a notification', () => {
     const { event_description: words, ...rest } = failure
     expect(event?.data).toMatchObject({ session_id: wallet.sessionId, notifications: [rest] })
     expect(JSON.stringify(event)).not.toContain(words)
+  })
+
+  it('is answered, and recorded nowhere, when the session has as many as are recorded', async () => {
+    const wallet = await issued()
+    const row = await services.issuerStore.get('issuance_session', wallet.sessionId)
+    if (row === undefined) throw new Error('there is no session')
+    const notification = { event: 'credential_accepted', at: services.clock.now.getTime() } as const
+    const set = async (count: number, version: number) => {
+      const notifications = Array<typeof notification>(count).fill(notification)
+      const value = { ...row.value, issued: row.value.issued.map((batch) => ({ ...batch, notifications })) }
+      const change = { update: 'issuance_session', id: wallet.sessionId, version, value } as const
+      expect(await services.issuerStore.commit([change])).toBe(undefined)
+    }
+    const countEvents = async () => (await eventsOf(wallet)).filter(({ type }) => type === 'issuance.notified').length
+    await set(MAX_NOTIFICATIONS, row.version)
+    expect((await say(wallet, 'credential_deleted')).status).toBe(204)
+    expect([await notificationsOf(wallet), await countEvents()]).toEqual([expect.objectContaining({ length: 200 }), 0])
+    await set(MAX_NOTIFICATIONS - 1, row.version + 1)
+    expect((await say(wallet, 'credential_deleted')).status).toBe(204)
+    expect(await countEvents()).toBe(1)
   })
 
   it('has as many of its words as are kept, where they are many', async () => {
@@ -286,8 +308,11 @@ describe('a notification that meets a revocation', () => {
     const wallet = await issued()
     meanwhile = async () => expect(await act(services, 'revoke', wallet.sessionId)).toMatchObject([200, {}])
     expect((await say(wallet, 'credential_accepted')).status).toBe(204)
-    const events = (await eventsOf(wallet)).map(({ type, order, data }) => ({ type, order, data }))
-    const last = events.sort((one, other) => (one.order ?? 0) - (other.order ?? 0)).at(-1)
-    expect(last).toMatchObject({ type: 'issuance.notified', data: { credentials: [{ credential_status: 'REVOKED' }] } })
+    const events = await services.issuerStore.listDue('event', END_OF_TIME, 100)
+    expect(events.at(-1)?.value).toMatchObject({
+      sessionId: wallet.sessionId,
+      type: 'issuance.notified',
+      data: { credentials: [{ credential_status: 'REVOKED' }] },
+    })
   })
 })

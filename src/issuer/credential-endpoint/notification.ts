@@ -4,7 +4,7 @@ import { plainAscii, refuse } from '../../protocol/error.ts'
 import type { NotificationRequest } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { IssuerContext } from '../context.ts'
-import { isNotified, recordNotification } from '../session.ts'
+import { hasAllNotifications, isNotified, recordNotification } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
 
 /** The size of the position in a notification_id. */
@@ -28,9 +28,9 @@ export function makeNotificationId(
 const MAX_DESCRIPTION = 500
 
 /**
- * Records a notification of a wallet. A repeated notification changes nothing. `sessionId` is the session in the path,
- * if any. Refuses with `invalid_token` a token of another session, and with `invalid_notification_id` an id of another
- * session or an unknown one.
+ * Records a notification of a wallet. A repeated notification changes nothing, nor does one of a session that has
+ * as many as are recorded. `sessionId` is the session in the path, if any. Refuses with `invalid_token` a token of
+ * another session, and with `invalid_notification_id` an id of another session or an unknown one.
  */
 export async function receiveNotification(
   context: IssuerContext,
@@ -45,7 +45,7 @@ export async function receiveNotification(
   const { event, event_description: description } = notification
   const at = context.now()
   await changeSession(context, openSession, async (session) => {
-    if (isNotified(session, position, event)) return undefined
+    if (isNotified(session, position, event) || hasAllNotifications(session)) return undefined
     const status = await context.store.get('credential_status', openSession.sessionId)
     const notifiedSession = recordNotification(session, position, {
       event,
