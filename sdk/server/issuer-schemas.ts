@@ -211,7 +211,9 @@ export interface IssuerSchemas {
     credential_configurations: string[]
     /** The session of the offer; absent where there is no offer. */
     session_id?: string
-    /** Whether nobody has given the dataset yet. */
+    /**
+     * Whether nobody has given the dataset yet. The dataset is for all credentials of the offer, where there is one.
+     */
     needs_dataset: boolean
     /** Seconds since the epoch. */
     expires_at: number

@@ -2,7 +2,7 @@
  * A person signs in at the operator's OpenID Connect provider, and the claims become the credential. OpenID Connect
  * Core 1.0 section 3.1.
  */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   type CodeFlow,
   declareWithScope,
@@ -239,6 +239,28 @@ describe('signing in for a wallet', () => {
     const given = await wayToWallet(all.services, at.browser, await comeBack(all, at))
     await tokenBody(await redeemCode(all.services, tokenForm(at.wallet, given.code ?? '')))
     expect(await datasetOf(sessionId)).toMatchObject({ credentialSubject: { given_name: 'Ada' } })
+  })
+
+  it('gives the data for the whole of an offer where the wallet asks for a part of it', async () => {
+    const own = await startSigningIn({
+      datasets: {
+        ...openidConnect.datasets,
+        named: { claims: { credentialSubject: { nickname: 'nickname' } } },
+      },
+    })
+    onTestFinished(() => own.services.close())
+    own.provider.account = { ...ACCOUNT, nickname: 'the Enchantress of Number' }
+    const claims = [{ path: ['credentialSubject', 'nickname'], mandatory: true }]
+    const other = await declare(own.services, { ...configuration, scope: 'named', credential_metadata: { claims } })
+    const { issuerState } = await offerFor(own.services, own.configurationId, {
+      ...{ deferred: true, credential_dataset: undefined },
+      credential_configurations: [own.configurationId, other],
+    })
+    const at = await comeToPage(own.services, { scope: SCOPE, issuer_state: issuerState })
+    const given = await wayToWallet(own.services, at.browser, await comeBack(own, at))
+    expect(await tokenBody(await redeemCode(own.services, tokenForm(at.wallet, given.code ?? '')))).toMatchObject({
+      scope: SCOPE,
+    })
   })
 
   it('tells the person why the offer has nothing for anybody who signs in', async () => {

@@ -80,9 +80,10 @@ export async function decideByClaims(
   claims: JsonObject,
 ): Promise<BrowserStep> {
   const { id, request } = identifiedRequest
-  const person = await findOfferedPerson(context, request)
-  if (person !== undefined) return decideForPerson(context, identifiedRequest, isPerson(claims, person))
-  const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, request))
+  const offer = await findOffer(context, request)
+  if (offer?.person !== undefined) return decideForPerson(context, identifiedRequest, isPerson(claims, offer.person))
+  // The dataset of an offer is for all its credentials, also where the wallet asks for some of them.
+  const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, offer ?? request))
   if ('unmappedName' in mappings)
     return denyCredential(context, identifiedRequest, `no claims are named for ${mappings.unmappedName}`)
   const { dataset, missing } = datasetOfClaims(claims, mappings)
@@ -103,9 +104,9 @@ export async function decideByClaims(
   }
 }
 
-/** Returns the claims that the offer's `person` must have, if the offer is for one person. */
-async function findOfferedPerson({ store }: IssuerContext, { offerSessionId }: CodeFlowRequest) {
-  return offerSessionId === undefined ? undefined : (await store.get('issuance_session', offerSessionId))?.value.person
+/** Returns the session of the offer; undefined where the wallet asks without an offer. */
+async function findOffer({ store }: IssuerContext, { offerSessionId }: CodeFlowRequest) {
+  return offerSessionId === undefined ? undefined : (await store.get('issuance_session', offerSessionId))?.value
 }
 
 /** Decides on an offer that has its dataset and is for one person. */
@@ -120,8 +121,11 @@ async function decideForPerson(
   return { address }
 }
 
-/** Returns the configurations of the request. */
-export async function loadConfigurationsOf(context: IssuerContext, { configurationIds }: CodeFlowRequest) {
+/** Returns the configurations of an authorization request, or of the session of an offer. */
+export async function loadConfigurationsOf(
+  context: IssuerContext,
+  { configurationIds }: Pick<CodeFlowRequest, 'configurationIds'>,
+) {
   const configurations = await Promise.all(configurationIds.map(context.loadConfiguration))
   return configurations.filter((configuration) => configuration !== undefined)
 }

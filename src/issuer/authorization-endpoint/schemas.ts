@@ -50,7 +50,10 @@ export const Interaction = Type.Object(
       description: 'The configurations that the wallet asks for',
     }),
     session_id: Type.Optional(Type.String({ description: 'The session of the offer; absent where there is no offer' })),
-    needs_dataset: Type.Boolean({ description: 'Whether nobody has given the dataset yet' }),
+    needs_dataset: Type.Boolean({
+      description:
+        'Whether nobody has given the dataset yet. The dataset is for all credentials of the offer, where there is one',
+    }),
     expires_at: Seconds,
   },
   { title: 'Interaction' },
