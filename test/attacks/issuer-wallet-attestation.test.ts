@@ -617,6 +617,18 @@ describe('what a wallet instance got', () => {
     })
   })
 
+  it('is not lost to that instance when it sends a refresh token that is used up', async () => {
+    const { session, refresh } = await redeemed()
+    const first = String(refresh)
+    const refreshed = async (token: string): Promise<Response> =>
+      postAttested(session, { ...(await attestedHeaders(instance, session)) }, refreshForm(token))
+    const next = async (token: string): Promise<string> =>
+      ((await (await refreshed(token)).json()) as { readonly refresh_token: string }).refresh_token
+    const third = await next(await next(first))
+    await expectRefusal(await refreshed(first), { status: 400, error: 'invalid_grant', why: /has been used/ })
+    expect((await refreshed(third)).status).toBe(200)
+  })
+
   it('is not refreshed by the same key under the name of another wallet', async () => {
     const { session, refresh } = await redeemed()
     const headers = await attestedHeaders(instance, session, {

@@ -138,7 +138,7 @@ function makeNextRefreshToken(
   session: AuthorizedSession,
   request: { readonly refreshToken: string; readonly now: Date },
 ): NewRefreshToken | Problem {
-  const { refresh, token } = session
+  const { refresh } = session
   if (refresh === undefined) return refuseUnknownRefreshToken()
   if (request.now.getTime() >= refresh.until || session.expiredAt !== undefined || session.erasedAt !== undefined) {
     refuse('invalid_grant', ENDED_REFRESH, { cause: new Error(describeEnd(session, refresh.endedBy)) })
@@ -148,7 +148,7 @@ function makeNextRefreshToken(
   const isRetry = refresh.retry === digest
   if (refresh.spent.includes(digest)) {
     // A bound token is useless to a thief, so its reuse is a mistake of the wallet.
-    if (token.jkt === undefined) return { problem: REPLAYED_TOKEN }
+    if (!isBound(session)) return { problem: REPLAYED_TOKEN }
     refuse('invalid_grant', 'the refresh token has been used; send the one that came in return')
   }
   if (refresh.digest !== digest && !isRetry) refuseUnknownRefreshToken()
