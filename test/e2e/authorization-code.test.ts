@@ -309,6 +309,14 @@ describe('the authorization code flow', () => {
     await expectIssued({ ...ready, nonce, configurationId })
   })
 
+  it('narrows the token to what the wallet asks for with the code, and names no scope that it does not have', async () => {
+    const other = await declareWithScope(services, 'other')
+    const done = await authorizeForCode(services, { parameters: { scope: `${SCOPE} other` } })
+    const token = await tokenBody(await redeemCode(services, { ...done.form, ...details(other) }))
+    expect(token.authorization_details).toMatchObject([detail(other)])
+    expect(token).not.toHaveProperty('scope')
+  })
+
   it('keeps a session without an offer from having one', async () => {
     const done = await authorizeForCode(services)
     const offer = await services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${done.sessionId}`)

@@ -14,7 +14,7 @@ import type { TokenRequest } from './schemas.ts'
 export interface Access {
   /** The configurations that the token is restricted to; all of the session when absent. */
   readonly authorizedIds?: readonly string[] | undefined
-  /** The scope that the token response names. */
+  /** The scope that the token response names; absent where its `authorization_details` alone say what it is for. */
   readonly scope?: string | undefined
 }
 
@@ -43,10 +43,10 @@ export async function readRequestedAccess(
   const identifiers = acceptedIdentifiers(context.config, sessionId)
   const detailedIds = details ? readAuthorizationDetails(details, availableIds, identifiers) : []
   const ids = [...new Set([...(await requireIdsOfScopes(context, scopes, availableIds)), ...detailedIds])]
-  const isRestricted = details !== undefined || ids.length < availableIds.length
+  const isPart = ids.length < availableIds.length
   return {
-    authorizedIds: isRestricted ? ids : granted.authorizedIds,
-    scope: scopes.length === 0 ? granted.scope : scopes.join(' '),
+    authorizedIds: details !== undefined || isPart ? ids : granted.authorizedIds,
+    scope: scopes.length > 0 ? scopes.join(' ') : isPart ? undefined : granted.scope,
   }
 }
 
