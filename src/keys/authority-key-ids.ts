@@ -1,17 +1,36 @@
 /** Finds the key identifiers of the authorities above a certificate. RFC 5280 sections 4.2.1.1 and 4.2.1.2. */
 import { toBase64url } from '../codec/base64url.ts'
 import { readOrElse } from '../codec/malformed.ts'
-import { type Certificate, parseCertificate } from './certificate.ts'
+import { type Certificate, isSamePublicKey, parseCertificate } from './certificate.ts'
 import { MAX_CHAIN } from './trust-path.ts'
 
 /**
  * Returns the key identifiers (base64url) of the authorities on a path of verified signatures, which begins with the
  * issuer's certificate. Uses an authority key identifier only if the next certificate has it as its subject key
- * identifier, since an issuer can put any value into its own certificate.
+ * identifier, since an issuer can put any value into its own certificate, and only if that is not the identifier of
+ * another key among `anchors`, since an authority can do so too.
  */
-export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlySet<string> {
+export function verifiedAuthorityKeyIds(
+  path: readonly Certificate[],
+  anchors: readonly Certificate[],
+): ReadonlySet<string> {
   const above = path.slice(1)
-  return keyIds(path.filter(({ authorityKeyIdentifier: id }, at) => id && above[at]?.subjectKeyIdentifier?.equals(id)))
+  return keyIds(
+    path.filter(({ authorityKeyIdentifier: id }, at) => {
+      const authority = above[at]
+      return id && authority?.subjectKeyIdentifier?.equals(id) && !isIdOfAnother(id, authority, anchors)
+    }),
+  )
+}
+
+/** Tests whether `id` is not the digest of the authority's key, but identifies another key among `anchors`. */
+function isIdOfAnother(id: Buffer, authority: Certificate, anchors: readonly Certificate[]): boolean {
+  if (authority.keyDigest.equals(id)) return false
+  return anchors.some(
+    ({ keyDigest, subjectKeyIdentifier, publicKey }) =>
+      (keyDigest.equals(id) || subjectKeyIdentifier?.equals(id) === true) &&
+      !isSamePublicKey(publicKey, authority.publicKey),
+  )
 }
 
 /**

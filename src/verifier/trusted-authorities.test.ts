@@ -117,6 +117,13 @@ describe('a credential that was issued under an authority', () => {
     expect(await checked(chain, anchors(), [aki(wanted)])).toMatchObject({ outcome: 'failed' })
   })
 
+  it('does not answer for an authority whose key identifier another authority that is trusted has taken', async () => {
+    const liar = await makeAuthority('Other CA', { subjectKeyId: ROOT })
+    const below = (key: Services['issuerKey']) => [certify(liar, key, { authorityKeyId: ROOT })]
+    expect(await checked(below, [root.der, liar.der], [aki(ROOT)])).toMatchObject({ outcome: 'failed' })
+    expect(await checked(below, [liar.der], [aki(ROOT)])).toMatchObject({ outcome: 'passed' })
+  })
+
   describe('and whose CA has a certificate of another authority too', () => {
     const OTHER = 'b3RoZXI'
     let other: Authority

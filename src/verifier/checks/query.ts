@@ -46,7 +46,7 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
         : undefined,
     run({ issuerChain }, context) {
       const answers = (path: readonly Certificate[]) =>
-        answersAuthorities(context.credentialQuery, verifiedAuthorityKeyIds(path)) ||
+        answersAuthorities(context.credentialQuery, verifiedAuthorityKeyIds(path, context.trustAnchors ?? [])) ||
         namesTrustList(context.credentialQuery, findListsOfPath(path, context.trustLists))
       if (!answers(verifiedCertificatesOf(issuerChain, answers, context)))
         return fail('no certificate above that of the issuer is one of trusted_authorities')
