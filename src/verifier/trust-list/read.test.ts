@@ -281,6 +281,19 @@ describe('a certificate counts', () => {
     expect(await counted(change)).toBe(count)
   })
 
+  it.each(['WalletSolution', 'WRPAC', 'WRPRC'])(
+    'of no service of %s in a list of another type either',
+    async (kind) => {
+      const own = 'http://trust.example/lists/national'
+      const text = await listWith(({ scheme: members, services }) => {
+        Object.assign(members, { LoTEType: own })
+        const type = `http://uri.etsi.org/19602/SvcType/${kind}/Issuance`
+        services.splice(0, 1, serviceOf([provider.der], { ServiceTypeIdentifier: type }))
+      })
+      expect(readTrustList(text, trustListConfig(signer.der, own), time).certificates).toEqual([])
+    },
+  )
+
   it('of every service that issues, in a list of a type that no specification has', async () => {
     const own = 'http://trust.example/lists/mDL'
     const text = await listWith(({ scheme: members, services }) => {

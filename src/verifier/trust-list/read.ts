@@ -38,11 +38,17 @@ const TYPES = ['jose', 'jades', 'trustlist+jwt', 'jwt']
 const MAX_VALUES = 1_000_000
 const VERSION = 1
 const ETSI = 'http://uri.etsi.org/19602/'
-/** The services that issue credentials, by the type of the list. In lists of other types they end in `/Issuance`. */
+/**
+ * The services that issue credentials, by the type of the list. In lists of other types they end in `/Issuance`, and
+ * are none of {@link OTHER_ISSUANCE}.
+ */
 const ISSUANCE_SERVICES: ReadonlyMap<string, string> = new Map([
   [`${ETSI}LoTEType/EUPIDProvidersList`, `${ETSI}SvcType/PID/Issuance`],
   [`${ETSI}LoTEType/EUPubEAAProvidersList`, `${ETSI}SvcType/PubEAA/Issuance`],
 ])
+
+/** The services that issue to wallets and to relying parties, in lists of any type. */
+const OTHER_ISSUANCE = /\/SvcType\/(WalletSolution|WRPAC|WRPRC)\/Issuance$/
 
 /**
  * Reads a list that was fetched at a time, whose signature must have been valid then. Throws a MalformedError if it is
@@ -155,7 +161,8 @@ function elementsOf(object: Json | undefined, member: string): readonly Json[] {
 function issuesCredentials(service: Json | undefined, loteType: string): boolean {
   const type = stringMemberOf(service, 'ServiceTypeIdentifier')
   const issuanceType = ISSUANCE_SERVICES.get(loteType)
-  return issuanceType === undefined ? type?.endsWith('/Issuance') === true : type === issuanceType
+  if (issuanceType !== undefined) return type === issuanceType
+  return type?.endsWith('/Issuance') === true && !OTHER_ISSUANCE.test(type)
 }
 
 /**
