@@ -119,8 +119,8 @@ export function hexFingerprint({ fingerprint }: Pick<Certificate, 'fingerprint'>
 }
 
 /**
- * Tests whether two certificates name the same subject, and are of the same CA; false for a self-signed certificate,
- * whose name no CA verified. RFC 5280 section 4.1.2.6 allows empty subjects.
+ * Tests whether two certificates name the same subject and the same CA; false for a self-signed certificate, whose name
+ * no CA verified. Does not check which key signed them. RFC 5280 section 4.1.2.6 allows empty subjects.
  */
 export function isSameSubjectOfSameCa(one: Certificate, other: Certificate): boolean {
   if (one.subjectText === '' || !one.subject.equals(other.subject) || !one.issuer.equals(other.issuer)) return false

@@ -53,10 +53,14 @@ let mdocs: World
 /** Another authority that is trusted as well, and one that nobody trusts. */
 let second: Authority
 let stranger: Authority
+/** An authority that is trusted as well, and has the name of that of the issuer. */
+let namesake: Authority
 beforeAll(async () => {
   second = await makeAuthority('Second CA')
   stranger = await makeAuthority('Stranger CA')
-  world = await startWorld({ outbound: network.outbound, moreAnchors: [toPem(second.der)] })
+  namesake = await makeAuthority('Example CA')
+  world = await startWorld({ outbound: network.outbound, moreAnchors: [toPem(second.der), toPem(namesake.der)] })
+  expect(namesake.name).toEqual(world.ca.name)
   mdocs = await startMdocWorld({ outbound: network.outbound, issuerPurposes: documentSigner })
 })
 afterAll(() => Promise.all([world.services.close(), mdocs.services.close()]))
@@ -586,6 +590,11 @@ describe('who may sign a list', () => {
     [
       'somebody of the name of the issuer, whom another authority that is trusted certified',
       by(() => second, { uris }),
+      /: it is signed by CN=issuer\.localhost, who is not the issuer of what has this status$/,
+    ],
+    [
+      'somebody of the name of the issuer, whom a trusted authority of the name of its authority certified',
+      by(() => namesake, { uris }),
       /: it is signed by CN=issuer\.localhost, who is not the issuer of what has this status$/,
     ],
     ['a provider of an unknown authority', by(() => stranger, { name, uris, purposes }), /is not trusted/],

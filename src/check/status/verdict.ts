@@ -14,6 +14,7 @@ import {
   findValidityProblem,
   isSamePublicKey,
   isSameSubjectOfSameCa,
+  isSignedBy,
   leafProblem,
 } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/certificate-identifier.ts'
@@ -215,7 +216,7 @@ function signerProblem(
       : findPathToTrustPoint(signerChain, trustPoint, context)
   if ('problem' in trustPath) return trustPath.problem
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
-  if (hasIssuerKey || isSameIssuer(leaf, issuerLeaf, identifiers)) return undefined
+  if (hasIssuerKey || isSameIssuer(trustPath.path, issuerLeaf, identifiers)) return undefined
   if (trustPoint === undefined ? isProvider(trustPath.path, context.findIssuerPath()) : !isDocumentSigner(leaf)) {
     return undefined
   }
@@ -240,11 +241,14 @@ function findPathToTrustPoint(
 }
 
 /**
- * Tests whether `leaf` is another certificate of `issuer` with a different key: with the same subject and the same CA,
- * or with the issuer identifier of the credential as a name.
+ * Tests whether `path` begins with another certificate of `issuer` with a different key: with the same subject and the
+ * same CA, which signed both unless the operator trusts the certificate itself, or with the issuer identifier of the
+ * credential as a name.
  */
-function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: readonly string[]): boolean {
-  if (isSameSubjectOfSameCa(leaf, issuer)) return true
+function isSameIssuer(path: readonly Certificate[], issuer: Certificate, identifiers: readonly string[]): boolean {
+  const [leaf, ca] = path
+  if (leaf === undefined) return false
+  if (isSameSubjectOfSameCa(leaf, issuer) && (ca === undefined || isSignedBy(issuer, ca))) return true
   const [identifier] = identifiers
   return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }
