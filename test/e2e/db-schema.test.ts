@@ -1,10 +1,13 @@
 /** The schema of a database, which the command makes and checks without a service. */
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { issuerMigrations } from '../../src/issuer/collections.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
 import { type EndedCommand, startCommand } from '../support/command.ts'
 import { serviceDirectory, startForTest } from '../support/service-process.ts'
-import { databaseSettings } from '../support/store.ts'
+import { databaseSettings, postgresOf } from '../support/store.ts'
 
 describe('the schema by the command', () => {
   it('is made and brought up to date without a service, and checked without a change', async () => {
@@ -24,6 +27,30 @@ describe('the schema by the command', () => {
     expect(text).toMatch(/schema +issuer-\d+, the newest/)
     expect(readFileSync(join(directory, 'conf', 'server.json'), 'utf8')).toContain('baseUrl')
   })
+})
+
+it('a schema of an older release is left as it is by every command but those that bring it up to date', async () => {
+  const settings = databaseSettings()
+  const directory = await serviceDirectory('issuer', settings)
+  const run = (...words: readonly string[]) => startCommand(words, { cwd: directory }).ended
+  mkdirSync(join(directory, 'data'))
+  const [url, older] = [settings.database?.url, issuerMigrations.slice(0, -1)]
+  const file = join(directory, 'data', 'issuer.db')
+  const store = url === undefined ? await openSqlite(file, older) : await openPostgres(postgresOf(url), older)
+  await store.close()
+  for (const words of [
+    ['audit', 'export'],
+    ['callbacks', 'list'],
+    ['status-list', 'export', 'lists'],
+    ['status-list', 'revoke-unknown'],
+  ]) {
+    const { status, stderr } = await run(...words)
+    const why = 'the schema is of an older release; start the service of this release first, or run'
+    expect([words, status, stderr]).toEqual([words, 2, expect.stringContaining(why)])
+  }
+  expect((await run('db', 'migrate', '--check')).status).toBe(1)
+  expect((await run('db', 'migrate')).status).toBe(0)
+  expect((await run('audit', 'export')).status).toBe(0)
 })
 
 describe('every subcommand reads the settings of the environment, as a service does:', () => {

@@ -1,13 +1,15 @@
 /** Opens the configured database for commands of operators, while the service may be running. */
-import type { DatabaseConfig } from '../../config/database.ts'
+import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import type { EventCollections } from '../../event/event.ts'
 import type { IssuerCollections } from '../../issuer/collections.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
 import type { Migration, Store } from '../../store/store.ts'
+import { schemaOf } from '../db/status.ts'
+import { withTables } from '../db/tables.ts'
 import { openDatabase } from '../effects.ts'
-import { refuseMissingFile } from '../embedded-database/file-refusals.ts'
 import { readConfiguredService, type ServiceWords } from '../service/configured-service.ts'
 import { credentialServiceNames } from '../service/credential-services.ts'
+import { commandName } from '../terminal/command-line.ts'
 import { openingMistakeOf } from './checked-database.ts'
 
 /**
@@ -38,8 +40,7 @@ async function withDatabase<C, T>(
   migrations: readonly Migration[],
   work: (store: Store<C>) => Promise<T>,
 ): Promise<T> {
-  // A command must not create the database.
-  if (database.kind === 'sqlite') refuseMissingFile(database.file)
+  await refuseOlderSchema(database, migrations)
   const store = await openDatabase<C>(database, migrations).catch((error: unknown) => {
     throw new Error(openingMistakeOf(database, error).mistake, { cause: error })
   })
@@ -48,4 +49,15 @@ async function withDatabase<C, T>(
   } finally {
     await store.close()
   }
+}
+
+/**
+ * Throws a message for the operator if the database does not exist, or lacks migrations: only a service at its start
+ * and `vouchsafe db migrate` change the schema, since processes of the release before may still use it.
+ */
+async function refuseOlderSchema(database: DatabaseConfig, migrations: readonly Migration[]): Promise<void> {
+  const { missing } = await withTables(database, ({ steps }) => Promise.resolve(schemaOf(steps, migrations)))
+  if (missing.length === 0) return
+  const advice = `start the service of this release first, or run ${commandName()} db migrate`
+  throw new Error(`${describeDatabase(database)}: the schema is of an older release; ${advice}`)
 }
