@@ -50,8 +50,6 @@ export interface Event {
   readonly type: EventType
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** The position among the events of the session, from {@link nextEventOrder}; absent when it equals `at`. */
-  readonly order?: number
   readonly sessionId?: string
   /** The id of the configuration, query, callback, status list or generation that the event is about. */
   readonly subject?: string
@@ -89,8 +87,14 @@ export function nextEventOrder(now: Date, last: number): number {
   return Math.max(now.getTime(), last + 1)
 }
 
-/** Creates the change that records an event. The caller commits it in the batch of the cause. */
-export function recordEvent(event: Event, random: (bytes: number) => Uint8Array): Change<EventCollections> {
-  const dueAt = new Date(event.order ?? event.at)
+/**
+ * Creates the change that records an event. The caller commits it in the batch of the cause. `order` is the position
+ * among the events of the session, from {@link nextEventOrder}; the time of the event when absent.
+ */
+export function recordEvent(
+  { order, ...event }: Event & { readonly order?: number },
+  random: (bytes: number) => Uint8Array,
+): Change<EventCollections> {
+  const dueAt = new Date(order ?? event.at)
   return { insert: 'event', id: makeTimeOrderedId(event.at, random(10)), value: event, dueAt }
 }

@@ -21,7 +21,7 @@ export interface StatusEntry {
 export interface CredentialStatus {
   readonly state: CredentialState
   readonly entries: readonly (StatusEntry & { readonly configurationId: string })[]
-  /** The number of the last event about it; absent before the first. */
+  /** The order of the last event about the status, from {@link nextEventOrder}; absent before the first. */
   readonly lastEvent?: number
   /**
    * When all verifiers have seen the last change: an HTTP cache and then a verifier may each keep the list of before

@@ -464,7 +464,7 @@ describe('a verification session with a result', () => {
     })
     const { clock } = services
     const { sessionId } = await presented()
-    const event = { type: 'verification.succeeded', at: clock.now.getTime(), order: 0, sessionId: 'other' } as const
+    const event = { type: 'verification.succeeded', at: clock.now.getTime(), sessionId: 'other' } as const
     await store.commit([{ insert: 'event', id: damaged, value: event, dueAt: clock.now }])
     await expect(services.runTasks()).rejects.toThrow('a value is damaged')
     clock.now = new Date(clock.now.getTime() + 60_000)
