@@ -150,33 +150,33 @@ function addDeferredRoutes(
     walletEndpoint: 'deferred-credential',
     logEvents: { 200: 'credential_issued' },
   } as const
+  type Form = CredentialResponseForm
+  const makeHandler =
+    (answerRequest: typeof answerDeferredRequest, chooseForm: (ofRequest: Form, ofCredentialRequest: Form) => Form) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      const receivedRequest = await readBody(context, deferredBody(request))
+      const { response, responseForm } = await queueForSession(context, openSessionOf(request), (session) =>
+        answerRequest(context, session, receivedRequest.request),
+      )
+      const form = chooseForm(receivedRequest.responseForm, responseForm)
+      return sendCredentialResponse(reply, toResponseForm(response, responseForm), form)
+    }
   app.post(ISSUER_PATHS.deferredCredential, {
     config,
     schema: schemas.deferredCredentialRoute,
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
-    handler: async (request, reply) => {
-      const receivedRequest = await readBody(context, deferredBody(request))
-      const answer = await queueForSession(context, openSessionOf(request), (session) =>
-        answerDeferredRequest(context, session, receivedRequest.request),
-      )
-      const response = toResponseForm(answer.response, answer.responseForm)
-      return sendCredentialResponse(reply, response, receivedRequest.responseForm)
-    },
+    handler: makeHandler(answerDeferredRequest, (ofRequest) => ofRequest),
   })
   app.post(DRAFT15_DEFERRED_PATH, {
     config,
     schema: schemas.draft15DeferredCredentialRoute,
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
-    handler: async (request, reply) => {
-      const receivedRequest = await readBody(context, deferredBody(request))
-      const answer = await queueForSession(context, openSessionOf(request), (session) =>
-        answerDraft15DeferredRequest(context, session, receivedRequest.request),
-      )
-      const response = toResponseForm(answer.response, answer.responseForm)
-      return sendCredentialResponse(reply, response, { ...answer.responseForm, ...receivedRequest.responseForm })
-    },
+    handler: makeHandler(answerDraft15DeferredRequest, (ofRequest, ofCredentialRequest) => ({
+      ...ofCredentialRequest,
+      ...ofRequest,
+    })),
   })
 }
 
