@@ -127,7 +127,7 @@ export function makeSessionEvent(
   { random }: Pick<IssuerContext, 'random'>,
   type: EventType,
   { sessionId, session, now, status, ...callerMember }: ChangedSession,
-): { readonly value: IssuanceSession; readonly event: Change<IssuerCollections> } {
+): { readonly value: IssuanceSession & { readonly lastEvent: number }; readonly event: Change<IssuerCollections> } {
   const data = makeStatusBody(sessionId, removeFreeText(session), now, status)
   const order = nextEventOrder(now, Math.max(session.lastEvent ?? session.createdAt, status?.lastEvent ?? 0))
   const event = recordEvent({ type, at: now.getTime(), order, sessionId, ...callerMember, data }, random)

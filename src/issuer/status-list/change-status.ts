@@ -1,7 +1,7 @@
 /** Revokes, suspends and reinstates all credentials of a session, also after the session was deleted. */
 import { type EventType, nextEventOrder, recordEvent } from '../../event/event.ts'
 import { refuse } from '../../protocol/error.ts'
-import type { Change } from '../../store/store.ts'
+import type { Change, Row } from '../../store/store.ts'
 import { type IssuerCollections, refuseUnknownSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endRefreshing } from '../issued-tokens.ts'
@@ -56,40 +56,29 @@ export function changeStatus(context: IssuerContext, request: ActRequest): Promi
 async function makeBatch(
   context: IssuerContext,
   { sessionId, act, caller }: ActRequest,
-  { version, ...row }: { readonly value: CredentialStatus; readonly version: number },
+  { value: status, version }: Row<CredentialStatus>,
 ): Promise<readonly Change<IssuerCollections>[]> {
   const { store, random, config } = context
   const now = context.now()
   // A cache on the way may keep a list for the ttl, and a verifier that gets it from there for the ttl again.
-  const value = { ...row.value, seenBy: now.getTime() + 2 * config.statusList.ttlSeconds * 1000 }
+  const value = { ...status, seenBy: now.getTime() + 2 * config.statusList.ttlSeconds * 1000 }
   const issuance = await store.get('issuance_session', sessionId)
   const eventFields = { type: statusActs[act].event, at: now.getTime(), sessionId, caller }
   const bits = await makeBitChanges(store, value.entries, STATUS_VALUES[value.state])
+  const statusChanges = (lastEvent: number): readonly Change<IssuerCollections>[] => [
+    { update: 'credential_status', id: sessionId, version, value: { ...value, lastEvent } },
+    ...bits,
+  ]
   if (issuance === undefined) {
     const order = nextEventOrder(now, value.lastEvent ?? 0)
-    return [
-      {
-        update: 'credential_status',
-        id: sessionId,
-        version,
-        value: { ...value, lastEvent: order },
-      },
-      ...bits,
-      recordEvent({ ...eventFields, order, data: bodyOf(sessionId, value) }, random),
-    ]
+    return [...statusChanges(order), recordEvent({ ...eventFields, order, data: bodyOf(sessionId, value) }, random)]
   }
   const session = value.state === 'REVOKED' ? endRefreshing(issuance.value, now, 'revocation') : issuance.value
   const update = makeSessionEvent(context, eventFields.type, { sessionId, session, now, caller, status: value })
   const dueAt = session === issuance.value ? {} : { dueAt: new Date(endOfIssuance(session)) }
   return [
-    {
-      update: 'credential_status',
-      id: sessionId,
-      version,
-      value: { ...value, lastEvent: update.value.lastEvent ?? 0 },
-    },
+    ...statusChanges(update.value.lastEvent),
     { update: 'issuance_session', id: sessionId, version: issuance.version, value: update.value, ...dueAt },
-    ...bits,
     update.event,
   ]
 }
