@@ -23,9 +23,6 @@ import { isWalMissing, noteClosed } from './embedded-database/generation-file.ts
 import { makeDirectory } from './files/directory.ts'
 import { createOutbound } from './network/outbound.ts'
 
-/** Resolves after `seconds`. */
-export const wait = (seconds: number): Promise<void> => setTimeout(seconds * 1000)
-
 /** Resolves after `ms`. */
 export const sleep = (ms: number): Promise<void> => setTimeout(ms)
 

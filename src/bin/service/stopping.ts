@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Stopping } from '../../config/stopping.ts'
 import type { App } from '../../http/app-type.ts'
 import type { TakeIn } from '../../http/close-listener.ts'
-import { wait } from '../effects.ts'
+import { sleep } from '../effects.ts'
 import { waitUntilWritten } from '../log.ts'
 
 /** The source of signals: the process, or the primary process for a worker. */
@@ -24,8 +24,8 @@ const LAST_WAIT_MS = 2_000
 /** The maximum time until a process ends, after its grace period. */
 export const MAX_END_MS = REQUEST_END_MS + 2 * LAST_WAIT_MS
 /** How long to wait for requests that are arriving on open connections. */
-const OPEN_CONNECTION_SECONDS = 0.2
-const POLL_SECONDS = 0.01
+const OPEN_CONNECTION_MS = 200
+const POLL_MS = 10
 
 /** Calls `end` at the first signal; a second signal ends the process at once. */
 export function stopOnSignal(end: (signal: string) => Promise<void>, log: Logger, signals: Signals): void {
@@ -67,15 +67,11 @@ export async function endService(
 ): Promise<void> {
   const { connections } = service.app
   connections.endAfterAnswers()
-  await wait(signal === 'SIGTERM' ? graceSeconds : 0)
+  await sleep(signal === 'SIGTERM' ? graceSeconds * 1000 : 0)
   await connections.closeListener(takeIn)
   // Requests may be arriving on connections that are open.
-  for (
-    let waitedSeconds = 0;
-    waitedSeconds < OPEN_CONNECTION_SECONDS && connections.countOpen() > 0;
-    waitedSeconds += POLL_SECONDS
-  ) {
-    await wait(POLL_SECONDS)
+  for (let waitedMs = 0; waitedMs < OPEN_CONNECTION_MS && connections.countOpen() > 0; waitedMs += POLL_MS) {
+    await sleep(POLL_MS)
   }
   endUnfinishedLater(service, log)
   const closing = service.close()

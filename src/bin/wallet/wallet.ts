@@ -10,7 +10,7 @@ import { decline, sendPresentation } from '../../wallet/present.ts'
 import { receiveOffer, receiveWalletInitiated, type WalletInitiatedRequest } from '../../wallet/receive.ts'
 import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from '../../wallet/renewal.ts'
 import { listCredentials, requireCredential } from '../../wallet/stored-credential.ts'
-import { now, random, wait } from '../effects.ts'
+import { now, random, sleep } from '../effects.ts'
 import { commandName, readSubcommand, type Subcommand, shellWord, UsageError } from '../terminal/command-line.ts'
 import { reportFailure } from '../terminal/failure.ts'
 import { browserCommand, openBrowser } from '../terminal/open-browser.ts'
@@ -186,12 +186,12 @@ async function runReceive({
 }
 
 /** Creates a `wait` that tells once why the command waits. */
-function createWaitWithNotice(say: WalletCommand['show']): typeof wait {
+function createWaitWithNotice(say: WalletCommand['show']): (seconds: number) => Promise<void> {
   let isTold = false
   return (seconds) => {
     if (!isTold) say('The issuer has to decide first; the wallet asks again for up to a minute.')
     isTold = true
-    return wait(seconds)
+    return sleep(seconds * 1000)
   }
 }
 
