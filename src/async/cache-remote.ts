@@ -2,6 +2,7 @@
  * A cache of what another server publishes: concurrent callers cost one request, and while the server cannot be reached
  * the last value stays in use, as in the `stale-if-error` extension of HTTP caching (RFC 5861 section 4).
  */
+import { isFresh } from './cache.ts'
 import { singleFlight } from './single-flight.ts'
 
 export interface RemoteValue<T> {
@@ -33,11 +34,7 @@ export function cacheRemote<T>(
 ): RemoteValue<T> {
   let current: { readonly value: T; readonly since: number } | undefined
   let lastLoad: { readonly at: number; readonly done: Promise<unknown> } | undefined
-  /** Returns the milliseconds since `at`, or infinity when the clock was set back. */
-  const ageOf = (at: number): number => {
-    const age = now().getTime() - at
-    return age < 0 ? Number.POSITIVE_INFINITY : age
-  }
+  const isWithin = (at: number, ms: number): boolean => isFresh(now().getTime() - at, ms)
 
   const refresh = singleFlight(() => {
     const at = now().getTime()
@@ -50,12 +47,12 @@ export function cacheRemote<T>(
   })
   return {
     get: async (isEnough = () => true) => {
-      if (current !== undefined && ageOf(current.since) < freshMs && isEnough(current.value)) return current.value
-      const mayLoad = lastLoad === undefined || ageOf(lastLoad.at) >= pauseMs
+      if (current !== undefined && isWithin(current.since, freshMs) && isEnough(current.value)) return current.value
+      const mayLoad = lastLoad === undefined || !isWithin(lastLoad.at, pauseMs)
       try {
         await (mayLoad ? refresh() : lastLoad?.done)
       } catch (error) {
-        if (current === undefined || ageOf(current.since) >= usableMs) throw error
+        if (current === undefined || !isWithin(current.since, usableMs)) throw error
         if (mayLoad) onStale(error)
       }
       return (current as { readonly value: T }).value

@@ -3,6 +3,7 @@
  * that also marks proofs and nonces as used. Tokens of this service are JWTs (RFC 9068), so that others can verify
  * them. The service itself compares the digest of the token with the digest that the session stores.
  */
+import { isFresh } from '../../async/cache.ts'
 import { serialQueueByKey } from '../../async/concurrency.ts'
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { stringMemberOf } from '../../codec/json.ts'
@@ -99,8 +100,8 @@ export function queueForSession<T>(
 ): Promise<T> {
   return context.queueForSession(openSession.sessionId, async (hasWaited) => {
     const ageMs = context.now().getTime() - openSession.readAt.getTime()
-    const isFresh = !hasWaited && ageMs >= 0 && ageMs < FRESH_MS
-    return work(isFresh ? openSession : await readAgain(context, openSession))
+    const isCurrent = !hasWaited && isFresh(ageMs, FRESH_MS)
+    return work(isCurrent ? openSession : await readAgain(context, openSession))
   })
 }
 
