@@ -130,8 +130,8 @@ async function findDueRows(
 ): Promise<SeparatedRows<DueRow<CallbackQueue>>> {
   const due = await listReadable(store, at, limit)
   if (due.rows.length > 0 || !wasSetBack) return due
-  const { rows, ...damage } = await listReadable(store, END_OF_TIME, limit)
-  return { ...damage, rows: rows.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS) }
+  const { rows, damage } = await listReadable(store, END_OF_TIME, limit)
+  return { rows: rows.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS), damage }
 }
 
 /** Lists due rows that can be read. A row that cannot stays due, so more rows are read where there is one. */
@@ -142,8 +142,8 @@ async function listReadable(
 ): Promise<SeparatedRows<DueRow<CallbackQueue>>> {
   const separatedRows = separateUnreadable(await store.listDue('callback', at, limit))
   if (separatedRows.damage === undefined) return separatedRows
-  const { rows, ...damage } = separateUnreadable(await store.listDue('callback', at, limit + MAX_UNREADABLE))
-  return { ...damage, rows: rows.slice(0, limit) }
+  const { rows, damage } = separateUnreadable(await store.listDue('callback', at, limit + MAX_UNREADABLE))
+  return { rows: rows.slice(0, limit), damage }
 }
 
 interface Search {
@@ -151,16 +151,16 @@ interface Search {
   readonly due: number
   readonly reservations: readonly Reservation[]
   /** Why a queue cannot be read. */
-  readonly damage?: Error
+  readonly damage: Error | undefined
 }
 
-const NOTHING_DUE: Search = { due: 0, reservations: [] }
+const NOTHING_DUE: Search = { due: 0, reservations: [], damage: undefined }
 
 /** Reserves due rows, each in a commit of its own. Skips a row that another process reserves first. */
 async function reserveDueRows(context: DeliveryContext, limit: number, wasSetBack: boolean): Promise<Search> {
   const { store, now } = context
   const at = now()
-  const { rows, ...damage } = await findDueRows(context, at, { limit, wasSetBack })
+  const { rows, damage } = await findDueRows(context, at, { limit, wasSetBack })
   const nextAt = at.getTime() + RESERVATION_MS
   const reservations = await Promise.all(
     rows.map(async ({ id, version, value }) => {
@@ -172,7 +172,7 @@ async function reserveDueRows(context: DeliveryContext, limit: number, wasSetBac
       return conflict === undefined ? [{ sessionId: id, event }] : []
     }),
   )
-  return { due: rows.length, reservations: reservations.flat(), ...damage }
+  return { due: rows.length, reservations: reservations.flat(), damage }
 }
 
 /**

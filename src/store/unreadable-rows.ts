@@ -3,7 +3,7 @@
 /** Readable rows, and why one of the others cannot be read. */
 export interface SeparatedRows<R> {
   readonly rows: readonly R[]
-  readonly damage?: Error
+  readonly damage: Error | undefined
 }
 
 /** Separates the rows of a list whose value can be read from those whose value cannot. */
@@ -17,6 +17,5 @@ export function separateUnreadable<R extends { readonly value: unknown }>(rows: 
       return false
     }
   })
-  const [damage] = damages
-  return damage === undefined ? { rows: readableRows } : { rows: readableRows, damage }
+  return { rows: readableRows, damage: damages[0] }
 }
