@@ -22,7 +22,7 @@ export type CheckDescriptions = Readonly<Record<string, CheckDescription>>
 export interface Check<Evidence, Context> extends CheckDescription {
   /** The id of the check. It never changes, since reports, documents and tests refer to it. */
   readonly id: `${string}.${string}`
-  /** The ids of the checks that must pass before this one runs. They stand before it in the list. */
+  /** The ids of the checks that must hold ({@link allHold}) before this check runs. They precede it in the list. */
   readonly needs?: readonly string[]
   /**
    * Returns why the check does not apply; undefined if it does. `context` has what this service requested, never what

@@ -233,7 +233,8 @@ export function checkpointAndClose(database: DatabaseSync): void {
  * Makes the keeper of a database's log. It stores the count of logs in `user_version`, in the first transaction of each
  * log, so that a log of another state of the file is detected before it is read
  * (`bin/embedded-database/database-file.ts`). SQLite begins a new log only after the whole log is in the file, and only
- * this keeper and `tidy` of the writer checkpoint.
+ * keepers and `tidy` of writers checkpoint. Each process that shares the file has a keeper, which knows the checkpoints
+ * of its own process: a log that another process begins after one of them may be counted late.
  */
 function createLogKeeper(database: DatabaseSync): LogKeeper {
   let isFirst = true

@@ -1,6 +1,6 @@
 /**
  * Verifies a response: parses each presentation, runs all checks and makes the report. All decisions are made by
- * checks. The only effects are fetching status lists and logging. OpenID4VP 1.0, VP Token Validation.
+ * checks. The effects are loading trust lists and status lists, and logging. OpenID4VP 1.0, VP Token Validation.
  */
 import { setImmediate } from 'node:timers/promises'
 import { allHold, type CheckResult, type CheckRun, runChecks } from '../check/check.ts'
@@ -34,7 +34,7 @@ export interface VerificationReport<Result = CheckResult> {
   readonly credentials: Readonly<Record<string, readonly CredentialReport<Result>[]>>
 }
 
-/** The report on a credential. It has data of the credential only if all its checks passed. */
+/** The report on a credential. It has data of the credential only if all its checks hold. */
 export interface CredentialReport<Result = CheckResult> {
   readonly format: string
   /** The certificate of the key that signed the credential. */

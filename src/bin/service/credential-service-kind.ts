@@ -109,8 +109,8 @@ function voidOpenSessions<Name extends CredentialServiceName>(
 }
 
 /**
- * Makes the function that makes a copy fit for use which took the place of the database, as after a standby of the
- * server took over. The copy is opened as at a start, which ends the open sessions.
+ * Creates the function that opens the database which took the place of the one before, as after a standby of the server
+ * took over, and returns its origin. Opening ends the open sessions, as at a start.
  */
 function createTakeover<Name extends CredentialServiceName>(
   name: Name,

@@ -50,14 +50,14 @@ export interface Service<Config> extends ListeningService, Pick<BuiltService<Con
 }
 
 /** The command line that starts a service. */
-interface ServiceWords {
+interface StartOptions {
   readonly configFile: string
   /** The number of processes, which overrides the setting. */
   readonly workers?: number | undefined
 }
 
 /** The process of a service before its configuration is read. */
-interface StartingProcess extends ServiceWords {
+interface StartingProcess extends StartOptions {
   readonly log: Logger
   readonly signals: Signals
   readonly reloadSignal: ReloadSignal
@@ -69,7 +69,7 @@ interface StartingProcess extends ServiceWords {
  * Starts a service, which runs until a signal. If it cannot start, the exit status is 2, with all mistakes; it is 75 if
  * the port is in use, or the database cannot be reached or written or is in use by another engine.
  */
-export async function runService(name: ServiceName, words: ServiceWords): Promise<void> {
+export async function runService(name: ServiceName, words: StartOptions): Promise<void> {
   // The files of a service are private: the database has claims, codes and keys.
   process.umask(0o077)
   const primary = cluster.isWorker ? await connectToPrimary() : undefined
@@ -129,8 +129,8 @@ export async function buildService<Config extends ListeningConfig, Parts>(
   }
 }
 
-/** A service with its configuration. */
-interface ConfiguredService {
+/** A service with its configuration, which is about to start. */
+interface PreparedService {
   readonly kind: ServiceKind
   readonly config: ListeningConfig
   /** The settings of the file, the environment and the command line. */
@@ -161,13 +161,13 @@ async function startService(kind: ServiceKind, starting: StartingProcess): Promi
     readSettings: readConfig,
     findRestartMistakes: (next: ListeningConfig) => kind.findRestartMistakes(config, next),
   }
-  const configuredService = { kind, config, settings: file.value, rereading, observability }
+  const preparedService = { kind, config, settings: file.value, rereading, observability }
   return primary === undefined && (config.workers ?? 1) > 1
-    ? runPrimary(configuredService, starting)
-    : runServer(configuredService, starting)
+    ? runPrimary(preparedService, starting)
+    : runServer(preparedService, starting)
 }
 
-function readSettings(kind: ServiceKind, { configFile, workers }: ServiceWords): ConfigFileResult {
+function readSettings(kind: ServiceKind, { configFile, workers }: StartOptions): ConfigFileResult {
   const file = addEnvironment(kind.settings, readConfigFile(configFile, kind.name))
   if (workers === undefined || !('value' in file) || !isObject(file.value)) return file
   return { value: { ...file.value, workers } }
@@ -175,10 +175,10 @@ function readSettings(kind: ServiceKind, { configFile, workers }: ServiceWords):
 
 /** Serves in this process, alone or as a worker. */
 async function runServer(
-  configuredService: ConfiguredService,
+  preparedService: PreparedService,
   { signals, reloadSignal, primary }: StartingProcess,
 ): Promise<readonly string[]> {
-  const { kind, config, rereading, observability } = configuredService
+  const { kind, config, rereading, observability } = preparedService
   const { log } = observability
   const openedParts = await kind.openParts(config, log)
   if ('mistake' in openedParts) return listLastingMistakes(openedParts)
@@ -203,11 +203,11 @@ async function runServer(
 
 /** Runs the primary process, which starts the workers and serves their metrics. */
 async function runPrimary(
-  configuredService: ConfiguredService,
+  preparedService: PreparedService,
   { signals, reloadSignal }: StartingProcess,
 ): Promise<readonly string[]> {
-  const { config, settings, rereading } = configuredService
-  const { log, telemetry } = configuredService.observability
+  const { config, settings, rereading } = preparedService
+  const { log, telemetry } = preparedService.observability
   const findMistakes = (): readonly string[] => {
     const result = rereadSettings(rereading)
     return 'mistakes' in result ? result.mistakes : []

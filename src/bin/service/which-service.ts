@@ -6,8 +6,8 @@ import { kindLoaders, serviceNames } from './kind-loaders.ts'
 import type { ServiceName } from './service-kind.ts'
 
 /**
- * Returns the service that has all such settings of the configuration; undefined if there are none, or several services
- * match.
+ * Returns the only service with a setting of its own in the configuration `value`; undefined if no service or several
+ * services have such a setting.
  */
 export async function findService(value: unknown): Promise<ServiceName | undefined> {
   if (!isObject(value)) return undefined

@@ -54,5 +54,5 @@ export interface EvidenceWithChain extends Evidence {
   readonly issuerChain: IssuerChain
 }
 
-/** The checks that must pass before another check reads the content of a credential. */
+/** The checks that must hold before another check reads the content of a credential. */
 export const CREDIBILITY_CHECKS: readonly string[] = ['issuer.signature', 'issuer.certificate']

@@ -7,7 +7,7 @@ import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { EvidenceWithChain, PresentationCheckContext } from './context.ts'
 
 /**
- * The checks that must pass before a status list is fetched: the status of an invalid credential must not be looked up.
+ * The checks that must hold before a status list is fetched: the status of an invalid credential must not be looked up.
  * Token Status List, Validation Rules.
  */
 const STATUS_NEEDS = [
