@@ -184,7 +184,7 @@ describe('the files of the page', () => {
       for (const path of ['dist', 'deploy']) cpSync(join(ROOT, path), join(root, path), { recursive: true })
       // The images have Node 24, which brings SQLite; an older Node takes it from a package.
       if (!isBuiltin('node:sqlite')) symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
-      await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', snippetWith(PAGE, 'init issuer --dir')], {
+      await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', snippetWith(PAGE, 'init verifier --dir')], {
         cwd: root,
       })
       const place = join(root, 'deploy', service)

@@ -1,4 +1,4 @@
-/** The steps of docs/how-to/trust-anchor.md and production.md lead where the pages say. */
+/** The steps of docs/how-to/trust-anchor.md, change-a-key.md, update.md and production.md lead where the pages say. */
 import { spawn, spawnSync } from 'node:child_process'
 import {
   copyFileSync,
@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -21,6 +22,7 @@ import { runShell } from './support/shell.ts'
 const ANCHOR = 'docs/how-to/trust-anchor.md'
 const PRODUCTION = 'docs/how-to/production.md'
 const UPDATE = 'docs/how-to/update.md'
+const CHANGE_A_KEY = 'docs/how-to/change-a-key.md'
 const UNIT = join(ROOT, 'deploy/systemd/vouchsafe@.service')
 /** The most that `systemd-analyze security` may say of the unit, of 10. */
 const MAX_EXPOSURE = 1.5
@@ -56,6 +58,17 @@ it('a verifier trusts one more issuer without a restart', async () => {
   await ended
   // A report names a certificate by the same fingerprint.
   expect(fingerprint).toMatch(/^[\da-f]{64}$/)
+})
+
+it('a self-signed certificate is made anew for its key', async () => {
+  const directory = temporaryDirectory()
+  await vouchsafe(['init', 'issuer', '--base-url', 'https://issuer.example'], { cwd: directory })
+  configure(directory, { port: 0 })
+  await runShell(snippetWith(CHANGE_A_KEY, 'openssl req -x509'), directory)
+  renameSync(join(directory, 'issuer-new.pem'), join(directory, 'conf/issuer.pem'))
+  const { stdout } = await vouchsafe(['doctor', 'issuer'], { cwd: directory })
+  expect(stdout).toContain('Ready to start')
+  expect(stdout).not.toMatch(/alternative name|key usage/)
 })
 
 it('the new release looks at what runs, and takes its place when the link leads to it', async () => {
