@@ -3,15 +3,23 @@ import { type JsonObject, memberOf } from '../codec/json.ts'
 import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeMembers } from './credential-encryption.ts'
-import { refuseWith } from './error.ts'
+import { refuseWith, WalletError } from './error.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
 /** The default interval in seconds, for draft 13, which has none. */
 const USUAL_INTERVAL = 5
 
+/** The errors that end a transaction. */
+const ENDING_ERRORS: ReadonlySet<string> = new Set(['invalid_transaction_id', 'credential_request_denied'])
+
+/** Tests whether an error ends its transaction. OpenID4VCI 1.0, Deferred Credential Error Response. */
+export function endsTransaction(error: unknown): boolean {
+  return error instanceof WalletError && ENDING_ERRORS.has(error.server?.error ?? '')
+}
+
 /**
- * Polls until the response has the credential. Returns a response with a transaction id if this takes longer than
- * `patienceSeconds`, or the wallet cannot wait.
+ * Polls until the response has the credential. Polls again after a request that failed but did not end the transaction.
+ * Returns a response with a transaction id if this takes longer than `patienceSeconds`, or the wallet cannot wait.
  */
 export async function awaitCredential(
   wallet: WalletContext,
@@ -27,8 +35,17 @@ export async function awaitCredential(
     waitedSeconds += interval
     if (wallet.wait === undefined || waitedSeconds > patienceSeconds) return answer
     await wallet.wait(interval)
-    answer = await requestDeferredCredential(wallet, issuer, { accessToken, transactionId })
+    try {
+      answer = await requestDeferredCredential(wallet, issuer, { accessToken, transactionId })
+    } catch (error) {
+      if (!mayPollAgain(error)) throw error
+    }
   }
+}
+
+/** Tests whether the same request may succeed later: the issuer had no answer, or refused without an end. */
+function mayPollAgain(error: unknown): boolean {
+  return error instanceof WalletError && ['unreachable', 'refused'].includes(error.code) && !endsTransaction(error)
 }
 
 /**

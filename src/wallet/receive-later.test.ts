@@ -3,6 +3,7 @@ import { ISSUER_URL, type Services, startServices } from '../../test/support/ser
 import { changing, errorOf, testWallet, withMembers } from '../../test/support/wallet.ts'
 import { call, dataset, startIssuance, statusOf } from '../../test/support/wire.ts'
 import { receiveOffer } from './receive.ts'
+import { collectPendingCredentials } from './renewal.ts'
 
 const later = { credential_dataset: undefined, deferred: true }
 const asked = (sent: readonly { readonly to: string }[], path: string) => sent.filter(({ to }) => to.includes(path))
@@ -33,6 +34,33 @@ describe('a wallet whose credential comes later', () => {
     expect(stored?.claims).toMatchObject({ credentialSubject: { given_name: 'Ada' } })
     expect(texts.size).toBe(1)
     await world.close()
+  })
+
+  it('asks again where a request has no answer, and keeps the transaction where none has', async () => {
+    for (const [failures, received] of [
+      [2, 1],
+      [100, 0],
+    ] as const) {
+      const { sessionId, link } = await startIssuance(services, { ...later, refresh_seconds: 86_400 })
+      let count = 0
+      const fetch: typeof services.fetch = (url, init) => {
+        if (!new Request(url).url.includes('/deferred-credential')) return services.fetch(url, init)
+        count += 1
+        if (count > failures) return services.fetch(url, init)
+        if (count % 2 === 0) return Promise.resolve(new Response('<html>', { status: 503 }))
+        return Promise.reject(new TypeError('fetch failed'))
+      }
+      const { wallet, authorizations } = testWallet(fetch, services.clock, { wait: () => Promise.resolve() })
+      const receiving = receiveOffer(wallet, link)
+      if (received === 0) {
+        expect(await errorOf(receiving)).toMatchObject({ code: 'not_yet' })
+        expect(authorizations.size).toBe(1)
+        count = failures
+      }
+      await decide(sessionId, { credential_dataset: dataset })
+      if (received === 0) expect((await collectPendingCredentials(wallet)).received).toHaveLength(1)
+      else expect(await receiving).toHaveLength(1)
+    }
   })
 
   it('gives up after a minute, says so, and has kept nothing', async () => {

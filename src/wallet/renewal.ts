@@ -6,7 +6,7 @@ import type { Problem } from '../codec/malformed.ts'
 import { REFRESH_GRANT } from '../protocol/grant-types.ts'
 import { fetchTokenServer, requestToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
-import { readTransactionId, requestDeferredCredential } from './deferred-credential.ts'
+import { endsTransaction, readTransactionId, requestDeferredCredential } from './deferred-credential.ts'
 import { dpopKeyOf } from './dpop.ts'
 import { refuseMalformedWith, refuseWith, WalletError } from './error.ts'
 import { type CredentialAccess, checkAndStoreCredential, obtainCredential } from './issuance.ts'
@@ -132,14 +132,10 @@ async function collectCredential(
     await removePendingCredential(wallet, access.authorization, transactionId)
     return credential
   } catch (error) {
-    // This error ends the transaction. OpenID4VCI 1.0, Deferred Credential Error Response.
-    const endsTransaction = error instanceof WalletError && TRANSACTION_ENDS.has(error.server?.error ?? '')
-    if (endsTransaction) await removePendingCredential(wallet, access.authorization, transactionId)
+    if (endsTransaction(error)) await removePendingCredential(wallet, access.authorization, transactionId)
     throw error
   }
 }
-
-const TRANSACTION_ENDS: ReadonlySet<string> = new Set(['invalid_transaction_id', 'credential_request_denied'])
 
 /** Removes a pending transaction of an authorization. Reads the authorization again, since it may have changed. */
 async function removePendingCredential(
