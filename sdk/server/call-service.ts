@@ -43,6 +43,8 @@ const PAUSES_MS = [200, 500, 1000, 2000]
 const LAST_PAUSE_MS = 4000
 /** Statuses after which the same request may succeed. RFC 9110 section 15.6, RFC 6585 section 4. */
 const TEMPORARY = [429, 502, 503, 504]
+/** Visible ASCII characters, as API keys and the keys of requests have. */
+const VISIBLE = /^[!-~]+$/
 /** Codes without a status after which the same request may succeed. */
 const TEMPORARY_CODES = ['unreachable', 'deadline']
 
@@ -84,12 +86,24 @@ export function createCallService(options: ServiceOptions): CallService {
 
 /**
  * Returns where requests go, and with what. Throws a TypeError without `url` or `apiKey`, as of an unset variable, and
- * for a `url` that no request could reach, since each call would try that until its deadline. In a page, a path is one.
+ * for those with which no request could be sent, since each call would try until its deadline. In a page, a path is a
+ * `url` too.
  */
 export function serviceAddress({ url, apiKey, fetch: send = globalThis.fetch }: ServiceOptions) {
   const base = removeTrailingSlashes(requireText('url', url))
   if (!/^\s*https?:|^[^:.]*\//i.test(base)) throw new TypeError('url has to begin with http:// or https://')
-  return { base, send, authorization: `Bearer ${requireText('apiKey', apiKey)}` }
+  if (/^\s*https?:/i.test(base) && !isServiceUrl(base))
+    throw new TypeError('url has to be an address, without user, password, query and fragment')
+  const key = requireText('apiKey', apiKey).trim()
+  if (!VISIBLE.test(key)) throw new TypeError('apiKey has a character that no API key has; is it one whole key?')
+  return { base, send, authorization: `Bearer ${key}` }
+}
+
+/** Tests whether an absolute URL is one below which a request can be sent. */
+function isServiceUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { username, password, search, hash } = new URL(text)
+  return username + password + search + hash === ''
 }
 
 function requireText(name: string, value: unknown): string {
@@ -115,10 +129,18 @@ export function endpointsOf(call: CallService): Endpoints {
   }
 }
 
-/** Starts a session once, however often its request has to be sent. */
-export function startOnce(call: CallService, path: string, body: unknown, idempotencyKey?: string): Promise<unknown> {
-  const headers = { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }
-  return call({ method: 'POST', path, body, headers, isRepeatable: true })
+/**
+ * Starts a session once, however often its request has to be sent. Throws a TypeError for an `idempotencyKey` that no
+ * service takes.
+ */
+export function startOnce(
+  call: CallService,
+  path: string,
+  body: unknown,
+  idempotencyKey: string = crypto.randomUUID(),
+): Promise<unknown> {
+  if (!VISIBLE.test(idempotencyKey)) throw new TypeError('idempotencyKey has to be visible ASCII characters')
+  return call({ method: 'POST', path, body, headers: { 'idempotency-key': idempotencyKey }, isRepeatable: true })
 }
 
 /** Tests whether the same request may succeed later. */

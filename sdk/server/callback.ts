@@ -59,6 +59,8 @@ export interface ReceivedCallback {
 type Receive = (event: CallbackEvent) => void | Promise<void>
 type OnError = (error: unknown) => void
 
+/** Tells an application that nothing can be verified, because something before the handler has taken the body. */
+const BODY_READ = 'the body was read before this handler: put the handler before express.json() and other parsers'
 /** The most bytes of a callback that a handler reads. */
 const MAX_BYTES = 4 * 1024 * 1024
 const BASE64_SECRET = /^(whsec_)?([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/
@@ -96,9 +98,9 @@ function readSecrets({ secret, apiKey }: CallbackKeys): readonly string[] {
 
 /**
  * Makes a handler for servers that take a `Request` and give a `Response` (Deno, Bun, Workers, Hono, Next.js). It
- * answers 204 after `receive` has resolved, 401 to what is not from the service, and 500 when `receive` rejects, after
- * which the service sends the event again; `onError` gets what `receive` threw, and must not throw itself. Throws when
- * there is neither a secret nor an API key.
+ * answers 204 after `receive` has resolved, 401 to what is not from the service, and 500 when `receive` rejects or the
+ * body was read before, after which the service sends the event again; `onError` gets what `receive` threw, or an error
+ * that says so, and must not throw itself. Throws when there is neither a secret nor an API key.
  */
 export function callbackHandler(
   keys: CallbackKeys,
@@ -106,7 +108,11 @@ export function callbackHandler(
   onError: OnError = console.error,
 ): (request: Request) => Promise<Response> {
   const receiveBody = createReceiver(keys, receive, onError)
-  return async ({ headers, body }) => {
+  return async ({ headers, body, bodyUsed }) => {
+    if (bodyUsed) {
+      onError(new TypeError(BODY_READ))
+      return new Response(null, { status: 500 })
+    }
     const read = await readBody(body)
     const status = read instanceof Uint8Array ? await receiveBody({ headers, body: read }) : read
     return new Response(null, { status })
@@ -115,6 +121,8 @@ export function callbackHandler(
 
 /** The request of `node:http`, as far as a handler reads it. */
 interface NodeRequest extends AsyncIterable<Uint8Array> {
+  /** Whether the body has been read, in part or whole. */
+  readonly readableDidRead?: boolean
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
@@ -130,6 +138,11 @@ export function nodeCallbackHandler(
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   const receiveBody = createReceiver(keys, receive, onError)
   return async (request, response) => {
+    if (request.readableDidRead === true) {
+      onError(new TypeError(BODY_READ))
+      response.writeHead(500).end()
+      return
+    }
     const body = await readBody(request)
     const headers = new Headers()
     for (const name of HEADERS) {

@@ -1,6 +1,7 @@
 /** Tests `vouchsafe/server` against real services. */
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { text as readText } from 'node:stream/consumers'
 import { setImmediate as immediately } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
 import { signatureHeaders } from '../../src/callback/post.ts'
@@ -333,6 +334,12 @@ describe('a request that may arrive twice', () => {
     }
   })
 
+  it('is refused at once with a key that cannot be sent', async () => {
+    const client = createIssuerClient({ url: 'http://localhost:8079', apiKey: 'k', fetch: () => expect.unreachable() })
+    const starting = client.startSession({ credential_configurations: [] }, { idempotencyKey: 'order №4711' })
+    await expect(starting).rejects.toThrow(TypeError)
+  })
+
   it('is unlike a configuration, which would be stored twice', async () => {
     const { fetch, calls } = failing([new TypeError('fetch failed')], true)
     await expect(issuer(fetch).createConfiguration(configuration)).rejects.toMatchObject({ code: 'unreachable' })
@@ -537,6 +544,31 @@ describe('a callback', () => {
     expect(received).toEqual([])
   })
 
+  it('says that the body was read before it, as by express.json()', async () => {
+    const errors: unknown[] = []
+    const request = new Request('http://app.example/', { method: 'POST', body: '{}' })
+    await request.json()
+    const answer = await callbackHandler(
+      { secret },
+      () => expect.unreachable(),
+      (error) => errors.push(error),
+    )(request)
+    const handler = nodeCallbackHandler(
+      { secret },
+      () => expect.unreachable(),
+      (error) => errors.push(error),
+    )
+    const server = createServer((incoming, response) => {
+      void readText(incoming).then(() => handler(incoming, response))
+    }).listen(0)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const { status } = await fetch(url, { method: 'POST', body: '{}' })
+    server.close()
+    server.closeAllConnections()
+    expect([answer.status, status]).toEqual([500, 500])
+    expect(errors.map(String)).toEqual(Array(2).fill(expect.stringContaining('express.json()')))
+  })
+
   it('leaves the process alone when its sender goes in the middle of a body', async () => {
     const ends: Promise<void>[] = []
     const handler = nodeCallbackHandler({ secret }, () => undefined)
@@ -578,11 +610,17 @@ describe('a callback', () => {
   }
 })
 
-it.each([
+const at = (url: string) => [{ url, apiKey: 'k' }, /^url has to be an address, without user, password/] as const
+
+it.each<readonly [object, string | RegExp]>([
   [{ url: undefined, apiKey: 'k' }, 'url is undefined; is its environment variable set?'],
   [{ url: 'http://localhost:8079', apiKey: '' }, 'apiKey is empty; is its environment variable set?'],
   [{ url: 'localhost:8079', apiKey: 'k' }, 'url has to begin with http:// or https://'],
   [{ url: 'issuer.example', apiKey: 'k' }, 'url has to begin with http:// or https://'],
+  ...['http://user:secret@issuer.example', 'http://issuer.example?x', 'http://issuer.example#x'].map((url) => at(url)),
+  ...['http://127.0.0.1:99999', 'http://local host'].map((url) => at(url)),
+  [{ url: 'http://localhost:8079', apiKey: 'secret-1\nsecret-2' }, /^apiKey has a character .* one whole key\?$/],
+  [{ url: 'http://localhost:8079', apiKey: '…' }, /^apiKey has a character/],
 ])('a client of %j says at once which option is not there or cannot be used', (options, message) => {
   expect(() => createIssuerClient(options as { url: string; apiKey: string })).toThrow(message)
 })
