@@ -109,6 +109,7 @@ function readService(
   if (url === undefined) return {}
   const variable = KEY_VARIABLES[name]
   const base = baseUrlOf(name, url)
+  if (apiKey && !/^[!-~]+$/.test(apiKey)) throw new Error(`${variable} has a character that no API key has`)
   if (!apiKey) throw new Error(`${variable} is not set; it is a key of integrations.authentication of the ${name}`)
   return { [name]: { url: base, apiKey } }
 }

@@ -53,6 +53,28 @@ it('says what to do when the service refuses its key', async () => {
   ])
 })
 
+it('passes on the key by which a service knows a repeated request again', async () => {
+  const keys: unknown[] = []
+  const service = await listenInTest(
+    createServer((request, response) => {
+      keys.push(request.headers['idempotency-key'])
+      response.end('{}')
+    }),
+  )
+  const { port, base, cookie } = await signedIn(service)
+  const url = `http://127.0.0.1:${port}${base}/api/issuer/issuance/oid4vci/new-session`
+  for (const headers of [{ 'idempotency-key': 'order-4711' }, {}]) {
+    const origin = `http://127.0.0.1:${port}`
+    const init = {
+      method: 'POST',
+      body: '{}',
+      headers: { cookie, origin, 'content-type': 'application/json', ...headers },
+    }
+    expect((await fetch(url, init)).status).toBe(200)
+  }
+  expect(keys).toEqual(['order-4711', undefined])
+})
+
 it('keeps no more of an answer than one step while the browser does not read', async () => {
   let sent = 0
   let unsent = 0

@@ -3,30 +3,32 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { jsonAnswer, sendAnswer } from './answer.ts'
-import type { ForwardedRequest } from './endpoints.ts'
+import type { ConsoleEngine, ForwardedRequest } from './endpoints.ts'
 
 const MAX_BODY_BYTES = 1024 * 1024
 const SERVICE_MS = 30_000
+
+/** The content of a request that is forwarded, and the key by which the service knows it again when it is repeated. */
+interface ForwardedContent {
+  readonly body: Buffer<ArrayBuffer>
+  readonly idempotencyKey: string | undefined
+}
 
 /** Forwards a request. Rejects if the service cannot be reached, or its response is incomplete. */
 export async function passOn(
   fetchFrom: typeof globalThis.fetch,
   { service, keyVariable, method, target }: ForwardedRequest,
-  body: Buffer<ArrayBuffer>,
+  content: ForwardedContent,
   response: ServerResponse,
 ): Promise<void> {
   const clientAbort = new AbortController()
   response.on('close', () => clientAbort.abort())
   // An event stream has no time limit.
   const isStream = isEventStream(target)
-  const hasBody = body.length > 0
   const answer = await fetchFrom(service.url + target, {
     method,
-    headers: {
-      ...(service.apiKey && { authorization: `Bearer ${service.apiKey}` }),
-      ...(hasBody && { 'content-type': 'application/json' }),
-    },
-    ...(hasBody && { body }),
+    headers: headersFor(service, content),
+    ...(content.body.length > 0 && { body: content.body }),
     redirect: 'error',
     signal: isStream ? clientAbort.signal : AbortSignal.any([clientAbort.signal, AbortSignal.timeout(SERVICE_MS)]),
   })
@@ -50,6 +52,14 @@ export async function passOn(
   // Sends the headers now, long before the first event of a stream.
   response.flushHeaders()
   await pipeline(Readable.fromWeb(answer.body), response)
+}
+
+function headersFor({ apiKey }: ConsoleEngine, { body, idempotencyKey }: ForwardedContent): Record<string, string> {
+  return {
+    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+    ...(body.length > 0 && { 'content-type': 'application/json' }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+  }
 }
 
 /** Tests whether a target is a stream of events. */

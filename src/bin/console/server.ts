@@ -108,12 +108,15 @@ async function respond(
   else if ('service' in decision) {
     const body = decision.method === 'POST' ? await readBody(request) : Buffer.alloc(0)
     if (body === undefined) sendAnswer(response, refusalAnswer(TOO_LARGE, request.headers.accept))
-    else
-      await passOn(options.fetch, decision, body, response).catch((error: unknown) => {
+    else {
+      const key = request.headers['idempotency-key']
+      const content = { body, idempotencyKey: typeof key === 'string' ? key : undefined }
+      await passOn(options.fetch, decision, content, response).catch((error: unknown) => {
         if (!isClientGone(error))
           options.report(`${decision.method} ${decision.service.url} failed: ${reasonText(error)}.`)
         endWithRefusal(request, response, unreachableRefusal(decision))
       })
+    }
   } else sendAnswer(response, decision)
 }
 
