@@ -48,7 +48,11 @@ describeInBrowser('docs/element.md', (openWindow) => {
     expect(await page.getByRole('link', { name: toWallet }).getAttribute('href')).toBe(link)
     expect(await runWallet('present', link, home)).toContain('accepted it')
     await page.getByText('You pay half, Ada.').waitFor()
-    expect(await page.getByRole('status').innerText()).toBe('Done: your credential was accepted')
+    expect(await page.locator('vouchsafe-request').getByRole('status').innerText()).toBe(
+      'Done: your credential was accepted',
+    )
+    // A screen reader says what the server decided.
+    await page.getByRole('status').filter({ hasText: 'You pay half, Ada.' }).waitFor()
     expect(faults).toEqual([])
     expect(requests.filter((each) => !each.startsWith(url))).toEqual([])
     // The name is for the browser that asked, and for no other.
@@ -70,6 +74,11 @@ describeInBrowser('docs/element.md', (openWindow) => {
     await page.getByRole('img').waitFor()
     expect(await readCode(page)).not.toBe(link)
     expect(await page.locator('#discount').innerText()).toBe('')
+
+    await page.route('**/request', (route) => route.abort())
+    await page.locator('vouchsafe-request').evaluate((element) => element.dispatchEvent(new CustomEvent('renew')))
+    await page.getByText('That does not work now. Try again later.').waitFor()
+    expect(await page.locator('vouchsafe-request').isHidden()).toBe(true)
   })
 
   it('makes a page whose browser finds the wallet', { timeout: 600_000 }, async () => {

@@ -11,10 +11,10 @@ async function post(path, body) {
 }
 
 /**
- * Shows the link of a session, calls `onEnd` when the session has ended and is shown still, and returns the element. An
- * answer that comes late says nothing about the next person.
+ * Shows the link of a session, calls `onEnd` when the session has ended and is shown still, and returns the element.
+ * Calls `again` when the person wants another link. An answer that comes late says nothing about the next person.
  */
-function show(place, { link, kind, path }, onEnd) {
+function show(place, { link, kind, path }, { onEnd, again }) {
   const element = document.createElement('vouchsafe-request')
   element.setAttribute('kind', kind)
   element.setAttribute('link', link)
@@ -23,6 +23,7 @@ function show(place, { link, kind, path }, onEnd) {
     const session = await (await fetch(path)).json()
     if (element.isConnected) onEnd(session)
   })
+  element.addEventListener('renew', again)
   place.replaceChildren(element)
   return element
 }
@@ -34,10 +35,17 @@ byId('new-card').addEventListener('submit', async (event) => {
   byId('revoke').hidden = true
   byId('offer').replaceChildren()
   const { id, link } = await post('/cards', { name: new FormData(event.target).get('name') })
-  const element = show(byId('offer'), { link, kind: 'offer', path: `/cards/${id}` }, ({ status, number }) => {
-    byId('card-state').textContent = status === 'SUCCEEDED' ? `Your card number is ${number}.` : 'There is no card.'
-    byId('revoke').hidden = status !== 'SUCCEEDED'
-  })
+  const element = show(
+    byId('offer'),
+    { link, kind: 'offer', path: `/cards/${id}` },
+    {
+      onEnd: ({ status, number }) => {
+        byId('card-state').textContent = status === 'SUCCEEDED' ? `Your card number is ${number}.` : 'There is no card.'
+        byId('revoke').hidden = status !== 'SUCCEEDED'
+      },
+      again: () => byId('new-card').requestSubmit(),
+    },
+  )
   byId('revoke').onclick = async () => {
     const { status } = await post(`/cards/${id}/revoke`)
     if (!element.isConnected) return
@@ -51,7 +59,14 @@ byId('new-visit').addEventListener('click', async () => {
   byId('visit-state').textContent = ''
   byId('request').replaceChildren()
   const { id, link } = await post('/visits')
-  show(byId('request'), { link, kind: 'presentation', path: `/visits/${id}` }, ({ name, reasons }) => {
-    byId('visit-state').textContent = name ? `Welcome, ${name}!` : `You cannot come in. ${reasons.join(' ')}`
-  })
+  show(
+    byId('request'),
+    { link, kind: 'presentation', path: `/visits/${id}` },
+    {
+      onEnd: ({ name, reasons }) => {
+        byId('visit-state').textContent = name ? `Welcome, ${name}!` : `You cannot come in. ${reasons.join(' ')}`
+      },
+      again: () => byId('new-visit').click(),
+    },
+  )
 })
