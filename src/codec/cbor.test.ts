@@ -177,6 +177,15 @@ describe('CBOR', () => {
     expect(() => long('b90001 6161')).toThrow(/cut short/)
   })
 
+  it('has a thousand numbers as keys of a map at most, since a sender can make them collide', () => {
+    const mapOf = (count: number, key: (n: number) => CborKey) =>
+      encodeInOrder(new Map(Array.from({ length: count }, (_, n) => [key(n), 0])))
+    expect(decodeCbor(mapOf(1000, (n) => n))).toHaveProperty('size', 1000)
+    expect(decodeCbor(mapOf(2000, String))).toHaveProperty('size', 2000)
+    expect(() => decodeCbor(mapOf(1001, (n) => n))).toThrow('more than 1000 keys that are numbers')
+    expect(() => decodeCbor(mapOf(1001, (n) => 2n ** 60n + BigInt(n)))).toThrow('more than 1000 keys')
+  })
+
   it('is nested 32 deep at most', () => {
     const nested = (depth: number) => decodeCbor(Buffer.concat([Buffer.alloc(depth, 0x81), hex('00')]))
     nested(32)

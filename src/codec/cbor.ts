@@ -23,6 +23,8 @@ const TAG_24 = Uint8Array.of(0xd8, CBOR_TAG.encoded)
 const MAX_BYTES = 1024 * 1024
 /** The maximum number of values in one CBOR value, including map keys. */
 const MAX_VALUES = 20_000
+/** The maximum number of integer keys in a map. V8 does not seed their hashes, so a sender can make all collide. */
+const MAX_NUMBER_KEYS = 1000
 
 const OPTIONS = {
   allowBigInt: true,
@@ -57,9 +59,10 @@ export function createBudget(maxValues = MAX_VALUES): Budget {
 
 /**
  * Decodes the single value in `bytes`. Throws a MalformedError for trailing bytes, a duplicate key, a key that is not
- * text or integer, invalid UTF-8, undefined and simple values, and a depth over 32. With `longNumbers`, integers and
- * lengths need not be in the shortest form. With `byteStringKeys`, a key may also be a byte string, which becomes the
- * text of {@link byteStringKey}. The decoded values are subtracted from `budget`.
+ * text or integer, a map with more than a thousand integer keys, invalid UTF-8, undefined and simple values, and a
+ * depth over 32. With `longNumbers`, integers and lengths need not be in the shortest form. With `byteStringKeys`, a
+ * key may also be a byte string, which becomes the text of {@link byteStringKey}. The decoded values are subtracted
+ * from `budget`.
  */
 export function decodeCbor(
   bytes: Uint8Array,
@@ -185,8 +188,11 @@ function readArray(token: Token, next: () => Cbor): Cbor[] {
 
 function readMap(token: Token, reader: Reader, next: () => Cbor): CborMap {
   const members = new Map<CborKey, Cbor>()
+  let numberKeys = 0
   for (let remaining = token.value as number; remaining > 0; remaining--) {
     const key = readKey(reader)
+    if (typeof key !== 'string') numberKeys += 1
+    if (numberKeys > MAX_NUMBER_KEYS) malformed(`a CBOR map has more than ${MAX_NUMBER_KEYS} keys that are numbers`)
     if (members.has(key)) malformed('a CBOR map has a key twice')
     members.set(key, next())
   }

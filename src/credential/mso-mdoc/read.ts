@@ -171,9 +171,9 @@ function memberOfMap(map: Cbor | undefined, key: CborKey): Cbor | undefined {
   return isMap(map) ? map.get(key) : undefined
 }
 
-/** Returns a list as a set, so that searching a long list is fast. */
+/** Returns the texts of a list as a set, so that searching a long list is fast. */
 function elementSet(list: Cbor | undefined): ReadonlySet<Cbor> {
-  return new Set(isArray(list) ? list : [])
+  return new Set(isArray(list) ? list.filter((element) => typeof element === 'string') : [])
 }
 
 /**
