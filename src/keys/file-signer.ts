@@ -41,9 +41,11 @@ export function createSigner(key: KeyObject, chain: readonly Certificate[]): Sig
   return { ...publicMembersOf(key, chain), sign: (data) => Promise.resolve(signBytes(key, data)) }
 }
 
-/** Derives the secret for `purpose` from a private key. The same key always gives the same secret. */
+/** Derives the secret for `purpose` from a private key. A key gives the same secret in each format of its file. */
 export function deriveSecret(key: KeyObject, purpose: string): KeyObject {
-  return secretFrom(key.export({ type: 'pkcs8', format: 'der' }), purpose)
+  // PKCS #8 has the public key only where the file had it; a JWK always has it.
+  const wholeKey = createPrivateKey({ key: privateJwkOf(key), format: 'jwk' })
+  return secretFrom(wholeKey.export({ type: 'pkcs8', format: 'der' }), purpose)
 }
 
 /** Encodes a private key in PEM. */
