@@ -269,6 +269,12 @@ function localIdentifierWarnings(issuerId: string, baseUrl: string): string[] {
   return [`issuer.id: credentials name ${issuerId}, which is this machine; set it, and its certificate, to ${baseUrl}`]
 }
 
+/** Tests whether an authority of document signers (IACA) certified both, whose signers of lists need no purpose. */
+function isOfDocumentSigner({ extendedKeyUsage, isCa, issuer }: Certificate, signingLeaf: Certificate): boolean {
+  const isDocumentSigner = signingLeaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.mdlDocumentSigner) === true
+  return extendedKeyUsage === undefined && !isCa && isDocumentSigner && issuer.equals(signingLeaf.issuer)
+}
+
 /**
  * Returns a warning if status lists have a key of their own that verifiers would refuse: they accept a status list only
  * of the same issuer, or of a trusted provider of status lists.
@@ -276,7 +282,8 @@ function localIdentifierWarnings(issuerId: string, baseUrl: string): string[] {
 function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: string): string[] {
   const [[signingLeaf], [leaf]] = [signing.chain, statusLists?.chain ?? []]
   if (leaf === undefined) return []
-  const isProvider = leaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) === true
+  const isProvider =
+    leaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) === true || isOfDocumentSigner(leaf, signingLeaf)
   if (isSameSubjectOfSameCa(leaf, signingLeaf) || isProvider || identifierProblem(leaf, issuerId) === undefined)
     return []
   const names = 'the subject and authority of the signing certificate, or issuer.id as an alternative name'
