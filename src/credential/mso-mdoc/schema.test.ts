@@ -81,7 +81,22 @@ describe('a dataset', () => {
       { 'org.iso.18013.5.1': { driving_privileges: [{ expiry_date: 'x' }] } },
       '.driving_privileges[0].expiry_date: it must be a date',
     ],
-    ['with an element of an array named like a date', { 'org.iso.18013.5.1': { birth_date: ['x'] } }, 'taken'],
+    ...[['x'], 19900101, true, null].map((value): [string, JsonObject, string] => [
+      `with a date that is ${JSON.stringify(value)}`,
+      { 'org.iso.18013.5.1': { birth_date: value } },
+      'credential_dataset["org.iso.18013.5.1"].birth_date: it must be a text with a date, as 2026-12-31',
+    ]),
+    ...[5, { a: 'b' }].map((value): [string, JsonObject, string] => [
+      `with a picture that is ${JSON.stringify(value)}`,
+      { 'org.iso.18013.5.1': { portrait: value } },
+      '.portrait: it must be a text in base64 or base64url',
+    ]),
+    [
+      'with a birth date that is known in part',
+      { 'org.iso.23220.1': { birth_date: { birth_date: '1990-01-01', approximate_mask: '00001111' } } },
+      'taken',
+    ],
+    ['with a number where no definition says what it is', { other: { birth_date: 19900101 } }, 'taken'],
   ])('%s', (_, dataset, expected) => {
     expect(refusalOrTaken(() => refuseInvalidDataset(dataset))).toContain(expected)
   })

@@ -12,7 +12,7 @@ import { refuse, refuseMalformed } from '../../protocol/error.ts'
 import type { ClaimDescription, Evidence } from '../format.ts'
 import { MAX_DEPTH, refuseBitstringStatus } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
-import { requireUnicode, toCbor } from './values.ts'
+import { refuseUntyped, requireUnicode, toCbor } from './values.ts'
 
 /** The maximum number of members and elements of a dataset, so that the CBOR stays within the limits of the parser. */
 const MAX_VALUES = 3000
@@ -97,6 +97,7 @@ function refuseInvalidNameSpace(nameSpace: string, elements: Json): void {
   }
   refuseInvalidName(nameSpace, path)
   for (const [name, value] of Object.entries(elements)) {
+    refuseIfMalformed([...path, name], () => refuseUntyped(value, nameSpace, name))
     refuseInvalidValue(value, { path: [...path, name], nameSpace, name, depthLeft: MAX_DEPTH })
   }
 }

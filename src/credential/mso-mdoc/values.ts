@@ -57,11 +57,23 @@ const TYPES: ReadonlyMap<string, Types> = new Map([
  */
 export function toCbor(value: Json, nameSpace: string, name: string | undefined, isInElement = false): Cbor {
   if (typeof value === 'string') return textToCbor(value, nameSpace, name, isInElement)
+  if (!isInElement) refuseUntyped(value, nameSpace, name)
   if (Array.isArray(value)) return value.map((element) => toCbor(element, nameSpace, undefined, true))
   if (!isObject(value)) return value
   return new Map(
     Object.entries(value).map(([key, member]) => [requireUnicode(key), toCbor(member, nameSpace, key, true)]),
   )
+}
+
+/**
+ * Throws a MalformedError if an element is defined as a date or as bytes and `value` is not a text. A date may be an
+ * object, as the birth date of a Photo ID that is known in part.
+ */
+export function refuseUntyped(value: Json, nameSpace: string, element: string | undefined): void {
+  const types = TYPES.get(nameSpace)
+  if (typeof value === 'string' || types === undefined || element === undefined) return
+  if (types.bytes?.test(element) === true) malformed('it must be a text in base64 or base64url')
+  if (types.dates.has(element) && !isObject(value)) malformed('it must be a text with a date, as 2026-12-31')
 }
 
 /** Converts a value to JSON. Throws a MalformedError if two members of a map get the same name. */
