@@ -26,9 +26,12 @@ export async function sweepIssuanceSessions({ retention }: IssuerConfig, effects
   const now = effects.now()
   const planRow = (row: DueRow<IssuanceSession>) => planChanges(row, { retention, now, effects })
   const reportDeleted = createPurgeLog(effects.log)
-  await sweep(effects.store, 'issuance_session', now, { changesOf: planRow, reportDeleted })
-  // The empty rows of erased datasets are purged with their sessions.
-  await effects.store.purge('issuance_dataset', now)
+  try {
+    await sweep(effects.store, 'issuance_session', now, { changesOf: planRow, reportDeleted })
+  } finally {
+    // The empty rows of erased datasets are purged with their sessions.
+    await effects.store.purge('issuance_dataset', now)
+  }
 }
 
 async function planChanges(

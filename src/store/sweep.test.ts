@@ -21,6 +21,39 @@ it('reports how many rows it has deleted, also when the changes of another row f
   expect(reported).toEqual([2])
 })
 
+it('passes over rows that fail, however many are the longest due, and rejects with the first', async () => {
+  const store = await openTestStore<{ thing: string }>([{ id: '1', statements: createCollection('thing') }])
+  onTestFinished(() => store.close())
+  const inserts = Array.from({ length: 200 }, (_, n) => {
+    return { insert: 'thing', id: String(n), value: '', dueAt: new Date(n) } as const
+  })
+  await store.commit(inserts)
+  const sweeping = sweep(store, 'thing', new Date(1000), {
+    changesOf: ({ id, version }) =>
+      Number(id) < 60 ? Promise.reject(new Error(`${id} fails`)) : Promise.resolve([{ delete: 'thing', id, version }]),
+  })
+  await expect(sweeping).rejects.toThrow('0 fails')
+  expect((await store.list('thing')).map(({ id }) => Number(id)).sort((one, other) => one - other)).toEqual(
+    Array.from({ length: 60 }, (_, n) => n),
+  )
+})
+
+it('ends where no row can be changed', async () => {
+  const store = await openTestStore<{ thing: string }>([{ id: '1', statements: createCollection('thing') }])
+  onTestFinished(() => store.close())
+  const inserts = Array.from({ length: 700 }, (_, n) => {
+    return { insert: 'thing', id: String(n), value: '', dueAt: new Date(n) } as const
+  })
+  await store.commit(inserts)
+  let attempts = 0
+  const changesOf = () => {
+    attempts += 1
+    return Promise.reject(new Error('the disk is full'))
+  }
+  await expect(sweep(store, 'thing', new Date(1000), { changesOf })).rejects.toThrow('the disk is full')
+  expect(attempts).toBe(500)
+})
+
 it('reports no rows of other collections, which go with those of its own', async () => {
   const tables = ['thing', 'part'].flatMap((name) => createCollection(name))
   const store = await openTestStore<{ thing: string; part: string }>([{ id: '1', statements: tables }])

@@ -8,6 +8,8 @@ import type { Change, DueRow, Store } from './store.ts'
 const ROWS_AT_ONCE = 50
 const MAX_ROUNDS = 100
 const PAUSE_MS = 10
+/** The number of failed rows that ends a sweep, as when the disk is full. */
+const MAX_FAILED = 500
 
 /** The functions that a sweep calls. */
 interface SweepSteps<C, K extends keyof C> {
@@ -20,7 +22,7 @@ interface SweepSteps<C, K extends keyof C> {
 /**
  * Commits the changes that `changesOf` returns for each row that is due. Each row is a batch of its own: a row that
  * another process changed meanwhile is left for the next round, and does not affect the others. Rejects with the first
- * error after the other rows of the round are processed.
+ * error after the other rows are processed, or some hundred have failed.
  */
 export async function sweep<C, K extends keyof C & string>(
   store: Store<C>,
@@ -36,25 +38,34 @@ export async function sweep<C, K extends keyof C & string>(
     return isCommitted
   }
   try {
-    await runRounds(() => store.listDue(collection, now, ROWS_AT_ONCE), sweepRow)
+    await runRounds((limit) => store.listDue(collection, now, limit), sweepRow)
   } finally {
     if (deletedRows > 0) reportDeleted?.(deletedRows)
   }
 }
 
-/** Runs `sweepRow` on the rows of each round, until a round has few rows or no progress. */
-async function runRounds<Row>(
-  listRows: () => Promise<readonly Row[]>,
+/**
+ * Runs `sweepRow` on the rows of each round, until a round has few rows or no progress. A row that failed stays due,
+ * and each later round reads one more row for it.
+ */
+async function runRounds<Row extends { readonly id: string }>(
+  listRows: (limit: number) => Promise<readonly Row[]>,
   sweepRow: (row: Row) => Promise<boolean>,
 ): Promise<void> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const rows = await listRows()
-    const results = await Promise.allSettled(rows.map(sweepRow))
-    for (const result of results) if (result.status === 'rejected') throw result.reason
-    const hasProgress = results.some((result) => result.status === 'fulfilled' && result.value)
-    if (rows.length < ROWS_AT_ONCE || !hasProgress) return
+  const errors = new Map<string, unknown>()
+  for (let round = 0; round < MAX_ROUNDS && errors.size < MAX_FAILED; round += 1) {
+    const limit = ROWS_AT_ONCE + errors.size
+    const rows = await listRows(limit)
+    const sweepOrNote = (row: Row): Promise<boolean> =>
+      sweepRow(row).catch((error: unknown) => {
+        errors.set(row.id, error)
+        return true
+      })
+    const results = await Promise.all(rows.filter(({ id }) => !errors.has(id)).map(sweepOrNote))
+    if (rows.length < limit || !results.includes(true)) break
     await setTimeout(PAUSE_MS)
   }
+  for (const error of errors.values()) throw error
 }
 
 /** A time that is longer than any request runs, plus the difference between the clocks of two processes. */
