@@ -216,6 +216,20 @@ describe('passing events on', () => {
     expect(await linesOf(store)).toHaveLength(4)
   })
 
+  it('passes on the events behind any number that stay', async () => {
+    const store = await opened()
+    await record(store, { type: 'issuance.succeeded', sessionId: 'held' })
+    await passOn(store)
+    for (let n = 0; n < 250; n++) await record(store, { type: 'issuance.notified', sessionId: 'held' })
+    await record(store, { type: 'issuance.succeeded', sessionId: 'other' })
+    const damage = new DamagedValueError('a value is damaged')
+    const get: typeof store.get = (collection, id) =>
+      id === 'held' ? Promise.reject(damage) : store.get(collection, id)
+    expect(await passOn({ ...store, get })).toBe(damage)
+    expect(await hasPendingCallback(store, 'other')).toBe(true)
+    expect(await store.list('event')).toHaveLength(250)
+  })
+
   it('begins no second chain when the head in the database was set back', async () => {
     const store = await opened()
     await record(store, { type: 'query.created', subject: 'a' })

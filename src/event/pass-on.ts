@@ -24,6 +24,8 @@ export interface PassOnContext {
 }
 
 const MAX_AT_ONCE = 200
+/** The most events that stay stored and behind which further events are looked for. */
+const MAX_LEFT = 2000
 
 /**
  * Moves all stored events in batches, until a batch is not full or `stop` is aborted. Returns why an event stays
@@ -31,30 +33,40 @@ const MAX_AT_ONCE = 200
  * program has changed the audit log in the database.
  */
 export async function passOnEvents(context: PassOnContext, stop?: AbortSignal): Promise<Error | undefined> {
+  let left = 0
   while (stop?.aborted !== true) {
-    const { mayLeaveMore, damage } = await context.retryOnConflict(() => passOnBatch(context))
-    if (!mayLeaveMore) return damage
+    const batch = await context.retryOnConflict(() => passOnBatch(context, left))
+    if (!batch.mayLeaveMore) return batch.damage
+    left = batch.left
   }
   return undefined
 }
 
 interface PassedBatch {
-  /** Whether more events may be stored that can be read: this batch was full, and moved some. */
+  /** Whether more events may be stored that can be moved: this batch was full, and moved some or met more that stay. */
   readonly mayLeaveMore: boolean
+  /** The number of events of this batch that stay stored; they are the oldest of the next batch too. */
+  readonly left: number
   /** Why an event stays stored: it, or the queue of its session, cannot be read. */
   readonly damage: Error | undefined
 }
 
-/** Moves the oldest events in one batch, but for those that cannot be read and those of {@link CallbackPlan.held}. */
-async function passOnBatch(context: PassOnContext): Promise<Attempt<PassedBatch>> {
+/**
+ * Moves the oldest events in one batch, but for those that cannot be read and those of {@link CallbackPlan.held}.
+ * `leftBefore` is the number of events that stayed in the batch before.
+ */
+async function passOnBatch(context: PassOnContext, leftBefore: number): Promise<Attempt<PassedBatch>> {
   const { store } = context
   // Events with any due time are read, so that none waits when the clock is set back.
-  const oldestEvents = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE)
+  const oldestEvents = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE + leftBefore)
   const { rows, damage: eventDamage } = separateUnreadable(oldestEvents)
   const callbacks = context.hasCallback ? await planCallbacks(context, rows) : NO_CALLBACKS
   const events = rows.filter(({ value: { sessionId = '' } }) => !callbacks.held.has(sessionId))
   const damage = eventDamage ?? callbacks.damage
-  if (events.length === 0) return { committed: { mayLeaveMore: false, damage } }
+  const left = oldestEvents.length - events.length
+  const hasProgress = events.length > 0 || (left > leftBefore && left <= MAX_LEFT)
+  const mayLeaveMore = oldestEvents.length === MAX_AT_ONCE + leftBefore && hasProgress
+  if (events.length === 0) return { committed: { mayLeaveMore, left, damage } }
   const head = await store.get('audit_head', HEAD)
   const [headChange, blockChange] = auditLogChanges(context, head, events)
   const conflict = await store.commit([
@@ -66,7 +78,7 @@ async function passOnBatch(context: PassOnContext): Promise<Attempt<PassedBatch>
   // The head has not changed, so another process of the service cannot have written this block.
   if (conflict === blockChange) throw new Error(HEAD_SET_BACK)
   if (conflict !== undefined) return { conflict }
-  return { committed: { mayLeaveMore: oldestEvents.length === MAX_AT_ONCE, damage } }
+  return { committed: { mayLeaveMore, left, damage } }
 }
 
 /**
