@@ -12,7 +12,12 @@ import { chainRecords, LOG_START_TYPE, ORIGIN, writeRecord } from '../../src/aud
 import { runAudit } from '../../src/bin/audit/audit.ts'
 import { runCallbacks } from '../../src/bin/callbacks/callbacks.ts'
 import { openDatabase } from '../../src/bin/effects.ts'
-import type { CallbackCollections, PendingCallback, PendingCallbacks } from '../../src/callback/queue.ts'
+import {
+  type CallbackCollections,
+  deletionTimeOf,
+  type PendingCallback,
+  type PendingCallbacks,
+} from '../../src/callback/queue.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { loadDriver } from '../../src/store/sqlite.ts'
 import { verifierMigrations } from '../../src/verifier/collections.ts'
@@ -283,6 +288,19 @@ describe('vouchsafe callbacks', () => {
       const queued = (await store.get('callback', 'dead'))?.value.events.map(({ id }) => id)
       expect(queued).toEqual(dead.map(({ id }) => id))
       await store.close()
+    })
+
+    it('has all sent again but what is given up while it runs, so that it ends', async () => {
+      const directory = await directoryWith([], eventsOf('dead', 2))
+      const store = await storeOf(directory)
+      const [event] = eventsOf('later', 1)
+      const value = { sessionId: 'later', event, problem: 'x', diedAt: Date.now() + 3_600_000 }
+      const dueAt = deletionTimeOf(value)
+      await store.commit([{ insert: 'dead_callback', id: event.id, value, dueAt, createdAt: new Date(value.diedAt) }])
+      await store.close()
+      const { stdout } = await callbacks(directory, 'retry', '--all', '--service', 'verifier')
+      expect(stdout).toBe('2 tried again at once, by the service that runs.\n')
+      expect(await countRows(directory, 'dead_callback')).toBe(1)
     })
 
     it('says with 2 of an id that nothing has, also of one like an option, that there is no such event', async () => {

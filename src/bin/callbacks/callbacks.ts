@@ -6,6 +6,7 @@ import {
   type CallbackQueue,
   type CallbackStore,
   type DeadCallback,
+  deletionTimeOf,
   type PendingCallback,
   retryCallbackNow,
 } from '../../callback/queue.ts'
@@ -145,9 +146,11 @@ async function retryAllEvents(store: Store<EventCollections>): Promise<RetryOutc
   let count = await changeEveryRow(store, 'callback', ({ id }) =>
     retryCallbackNow({ store: partOf(store), retryOnConflict }, id, now()),
   )
+  // An event that the service gives up again meanwhile is not among them, so that the command ends.
+  const end = deletionTimeOf({ diedAt: now().getTime() })
   for (;;) {
     // The oldest first, so that the events of a session stay in order. A retried event leaves this collection.
-    const dead = await store.listDue('dead_callback', END_OF_TIME, ROWS_AT_ONCE)
+    const dead = await store.listDue('dead_callback', end, ROWS_AT_ONCE)
     const callbackIds = dead.map(({ id }) => id)
     const redeliveredCount = await redeliverDeadCallbacks({ store, retryOnConflict, now, random }, callbackIds)
     // No row is left, or only rows that cannot be read.
