@@ -447,3 +447,21 @@ describe('a service with two workers that cannot start', () => {
     expect([status, stderr]).toEqual([2, expect.stringMatching(words)])
   })
 })
+
+it('ends, with the workers that it has, where the system starts no further process', async () => {
+  const preload = join(temporaryDirectory(), 'no-second-fork.cjs')
+  writeFileSync(
+    preload,
+    `const cluster = require('node:cluster')
+    const fork = cluster.fork
+    let forks = 0
+    if (cluster.isPrimary) cluster.fork = (...args) => {
+      if (++forks === 2) throw new Error('spawn EAGAIN')
+      return fork.apply(cluster, args)
+    }`,
+  )
+  const options = { cwd: await directoryOf('issuer'), env: { NODE_OPTIONS: `--require=${preload}` } }
+  const { status, stderr, stdout } = await startCommand(['issuer', '--workers', '2'], options).ended
+  expect([status, stderr]).toEqual([2, expect.stringContaining('spawn EAGAIN')])
+  expect(stdout).toContain('worker_listening')
+})

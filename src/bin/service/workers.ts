@@ -115,7 +115,12 @@ async function startWorkers(pool: Pool): Promise<WorkersStart> {
   const { workers = 1 } = pool.config
   const workersGivenUp: Promise<number>[] = []
   for (let number = 1; ; number++) {
-    const startedWorker = await pool.runInTurn(() => startWorker(pool, number))
+    const startedWorker = await pool
+      .runInTurn(() => startWorker(pool, number))
+      .catch(async (error: unknown) => {
+        await endWorkers(pool, 'SIGINT').catch(() => undefined)
+        throw error
+      })
     if (pool.isStopping) return { isStopping: true }
     if (startedWorker.facts === undefined) {
       const { status } = await startedWorker.ended
