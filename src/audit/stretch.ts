@@ -52,12 +52,20 @@ export async function findLastCheckpoint(
 ): Promise<LastCheckpoint | undefined> {
   for (let end = last; end > Math.max(0, last - MAX_UNSIGNED_BLOCKS); end -= BLOCKS_AT_ONCE) {
     const blocks = countDown(end, BLOCKS_AT_ONCE)
-    const rows = await Promise.all(blocks.map((block) => store.get('audit_checkpoint', blockId(block))))
+    const rows = await Promise.all(blocks.map((block) => readCheckpoint(store, block)))
     const index = rows.findIndex((row) => row !== undefined)
     const [block, row] = [blocks[index], rows[index]]
     if (block !== undefined && row !== undefined) return { block, checkpoint: row.value.checkpoint }
   }
   return undefined
+}
+
+/** Reads the checkpoint of a block; undefined if it has none, or one that was damaged in the database. */
+function readCheckpoint(store: AuditStore, block: number) {
+  return store.get('audit_checkpoint', blockId(block)).catch((error: unknown) => {
+    if (error instanceof DamagedValueError) return undefined
+    throw error
+  })
 }
 
 /** Returns the end of the block before `block` as it is stored, without verifying it. */
