@@ -4,7 +4,9 @@
  * docs/decisions/0010-generations.md.
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { PRIVATE } from '../files/directory.ts'
+import { flushToDisk } from '../files/flush-to-disk.ts'
 import { runUnlessOpen } from './open-lock.ts'
 
 /** Why the latest changes of a database may be missing. */
@@ -63,7 +65,9 @@ export async function noteClosed(databaseFile: string): Promise<void> {
   await runUnlessOpen(databaseFile, () => {
     const walBytes = existsSync(wal) ? (statSync(wal, { throwIfNoEntry: false })?.size ?? 0) : 0
     // Only truncates the file, so that it keeps its owner and stays valid at any interruption.
-    if (walBytes === 0 && readLastLine(file) === OPEN) truncateSync(file, statSync(file).size - `${OPEN}\n`.length)
+    if (walBytes > 0 || readLastLine(file) !== OPEN) return
+    truncateSync(file, statSync(file).size - `${OPEN}\n`.length)
+    flushToDisk(file)
   })
 }
 
@@ -109,7 +113,10 @@ export function writeWitnesses(file: string, witnesses: readonly string[], state
   try {
     writeFileSync(temporary, '', { mode: PRIVATE })
     writeFileSync(temporary, `${[identityOf(temporary), ...witnesses, ...(state ? [state] : [])].join('\n')}\n`)
+    // After a power cut the database may have what was committed since, and must not be taken for a copy.
+    flushToDisk(temporary)
     renameSync(temporary, file)
+    flushToDisk(dirname(file))
   } catch (error) {
     // A full disk leaves an empty file.
     rmSync(temporary, { force: true })
