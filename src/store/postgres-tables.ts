@@ -233,7 +233,8 @@ function postgresWriter(run: StatementRunner): TableWriter {
 async function refuseWhileUsed(runSql: RunSql): Promise<void> {
   const { rows } = await runSql(
     `select count(*) as count from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
-     and application_name = current_setting('application_name') and backend_type = 'client backend'`,
+     and application_name in (current_setting('application_name'), left('vouchsafe ' || current_schema(), 63))
+     and backend_type = 'client backend'`,
   )
   if (Number(rows[0]?.count) > 0) throw new Error('a service is connected to the database; stop each of its processes')
 }

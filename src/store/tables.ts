@@ -145,15 +145,24 @@ export async function digestTables(reader: TableReader, tables: readonly Table[]
 /** Receives the number of rows of a table that have been copied. */
 export type CopyProgress = (table: string, rows: number) => void
 
+interface CopyIntoOptions {
+  /** The id of the copied database, which the target notes. */
+  readonly name: string
+  readonly progress: CopyProgress
+  /** Rejects if the source has changed since it was read. */
+  readonly confirmSource: () => Promise<void>
+}
+
 /**
  * Copies a database into the target, or continues an interrupted copy, and then compares the rows of both. Throws a
- * message for the operator when the target has other rows, or belongs to another copy, or differs afterwards. The
- * target keeps the rows that were copied.
+ * message for the operator when the target has other rows, or belongs to another copy, or differs afterwards. Rejects
+ * like `confirmSource`, which tells at the end whether the source is as it was. The target keeps the rows that were
+ * copied.
  */
 export async function copyInto(
   source: TableReader,
   target: CopyTarget,
-  { name, progress }: { readonly name: string; readonly progress: CopyProgress },
+  { name, progress, confirmSource }: CopyIntoOptions,
 ): Promise<TablesDigest> {
   // The generation of a database belongs to it: the first service on the copy begins its own.
   const tables = source.tables.filter((table) => table.name !== 'generation')
@@ -175,6 +184,7 @@ export async function copyInto(
       'the rows of both differ, as where the source was changed during the copy; empty the target, and copy again',
     )
   }
+  await confirmSource()
   await target.finish()
   return actual
 }

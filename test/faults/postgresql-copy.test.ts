@@ -2,11 +2,12 @@
  * A service moves from SQLite to PostgreSQL and back: everything is there, nothing is given out twice, and offers stay
  * good.
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { endOf, startCommand } from '../support/command.ts'
+import { copyDatabase } from '../../src/bin/db/copy.ts'
+import { COMMAND, endOf, startCommand } from '../support/command.ts'
 import { snippetWith } from '../support/documents.ts'
 import { faults, longFault } from '../support/faults.ts'
 import { startedSession, tokenOf } from '../support/issuance.ts'
@@ -118,6 +119,25 @@ describe('vouchsafe db copy', () => {
       lists.expectNoneTwice()
     },
   )
+
+  longFault('refuses a source on which a service started meanwhile, and leaves the copy unusable', async () => {
+    const [url, target] = [freshUrl(), freshUrl()]
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database: { url } })
+    const service = await startForTest('issuer', directory)
+    await inStatusLists(() => service.url).issue(1)
+    await endService(service, 'SIGTERM')
+    let hasStarted = false
+    const startOnce = (): void => {
+      // The source is being read meanwhile; the service is ended once it has run for some seconds.
+      if (!hasStarted) spawnSync(process.execPath, [COMMAND, 'issuer'], { cwd: directory, timeout: 5000 })
+      hasStarted = true
+    }
+    await expect(copyDatabase({ from: url, to: target }, startOnce)).rejects.toThrow(
+      /a service started on .* during the copy; stop it, empty the target, and copy again/,
+    )
+    useDatabase(directory, target)
+    expect((await startCommand(['issuer'], { cwd: directory }).ended).status).toBe(2)
+  })
 
   longFault('says when the rows of both differ, and leaves the copy unusable', async () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })

@@ -53,7 +53,8 @@ export async function copyDatabase(
     await refuseUnstarted(source, reader, isWalGone)
     const steps = stepsLike(reader, await migrationsOf(reader))
     const name = reader.generation?.id ?? 'a database without a generation'
-    const copy = withTarget(target, steps, (writer) => copyInto(reader, writer, { name, progress }))
+    const confirmSource = () => refuseStartedSince(source, reader)
+    const copy = withTarget(target, steps, (writer) => copyInto(reader, writer, { name, progress, confirmSource }))
     return copy.catch(throwAt(targetName))
   })
   const rows = sumRows(counts)
@@ -108,6 +109,19 @@ async function refuseUnstarted(source: DatabaseConfig, { generation }: TableRead
   const putInPlace = source.kind === 'postgresql' ? '' : 'put it in place with vouchsafe db restore, '
   throw new Error(
     `${place}: it is a backup or another copy, on which no service has started (${why}); ${putInPlace}start the service, and then copy`,
+  )
+}
+
+/**
+ * Throws a message for the operator if a service has started on the source since `generation` was read: the copy lacks
+ * what it committed. The reader of an SQLite file keeps services off it.
+ */
+async function refuseStartedSince(source: DatabaseConfig, { generation }: TableReader): Promise<void> {
+  if (source.kind === 'sqlite') return
+  const current = await withTables(source, (reader) => Promise.resolve(reader.generation))
+  if (current?.id === generation?.id && current?.witness === generation?.witness) return
+  throw new Error(
+    `a service started on ${describeDatabase(source)} during the copy; stop it, empty the target, and copy again`,
   )
 }
 
