@@ -320,6 +320,16 @@ describe('an engine', () => {
     behave(world.engines[0], 'unsigned')
     expect(await client.call(engine, request)).toMatchObject({ signed: false })
   })
+
+  it('signs an answer to a request that nobody signed for some minutes, since it may be an old one', async () => {
+    const engine = (await client.engines()).engines[0]
+    if (engine === undefined) throw new Error('no engine')
+    const at = (minutes: number) => ({ now: () => new Date(Date.now() + minutes * 60_000) })
+    const request = { method: 'GET', path: `/shares/${id}` }
+    await expect(clientWith(at(6)).call(engine, request)).rejects.toMatchObject({ code: 'bad-signature' })
+    await expect(clientWith(at(-6)).call(engine, request)).rejects.toMatchObject({ code: 'bad-signature' })
+    expect(await clientWith(at(4)).call(engine, request)).toMatchObject({ signed: true })
+  })
 })
 
 describe('a request to all engines', () => {

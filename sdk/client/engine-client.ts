@@ -81,7 +81,8 @@ export function engineClient(options: EngineClientOptions): EngineClient {
       if (answer.status >= 300) throw componentRefused(answer)
       return answer
     }
-    return fanOut(among, choice.enough ?? among.length, one)
+    const engineCount = new Set(among.map(({ address }) => address)).size
+    return fanOut(among, choice.enough ?? engineCount, one)
   }
   return { chain, contract, now, random, wait, engines: () => engineList.get(), call, callAll }
 }

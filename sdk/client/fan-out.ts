@@ -10,8 +10,8 @@ export interface FanOut<T> {
 
 /**
  * Asks all engines at once. As soon as `enough` have answered, the calls of the others are aborted, and they are in
- * neither list. `ask` rejects with an {@link EngineError} for a fault of an engine; any other error aborts all calls,
- * and is thrown.
+ * neither list. An engine that is listed twice, with another endpoint, counts once. `ask` rejects with an
+ * {@link EngineError} for a fault of an engine; any other error aborts all calls, and is thrown.
  */
 export async function fanOut<T>(
   engines: readonly ListedEngine[],
@@ -19,14 +19,14 @@ export async function fanOut<T>(
   ask: (engine: ListedEngine, signal: AbortSignal, index: number) => Promise<T>,
 ): Promise<FanOut<T>> {
   const stop = new AbortController()
-  const answers: T[] = []
+  const answers = new Map<ListedEngine['address'], T>()
   const errors: EngineError[] = []
   const one = async (engine: ListedEngine, index: number): Promise<void> => {
     try {
       const answer = await ask(engine, stop.signal, index)
-      if (stop.signal.aborted) return
-      answers.push(answer)
-      if (answers.length >= enough) stop.abort()
+      if (stop.signal.aborted || answers.has(engine.address)) return
+      answers.set(engine.address, answer)
+      if (answers.size >= enough) stop.abort()
     } catch (error) {
       if (stop.signal.aborted) return
       if (!(error instanceof EngineError)) {
@@ -40,6 +40,6 @@ export async function fanOut<T>(
   const all = Promise.all(engines.map(one))
   // Work that ignores the signal is not waited for.
   await Promise.race([all, ended])
-  if (answers.length < enough) await all
-  return { answers: [...answers], errors: [...errors] }
+  if (answers.size < enough) await all
+  return { answers: [...answers.values()], errors: [...errors] }
 }

@@ -16,8 +16,12 @@ export type ResponseKeys = Map<string, string>
 /** The most bytes of the document with the key: engines of earlier versions list all their contracts in it. */
 const MAX_DOCUMENT_BYTES = 1_048_576
 
+/** The most milliseconds between now and the time in the signature of an answer to a request that nobody signed. */
+const MAX_AGE_MS = 300_000
+
 interface KeyContext {
   readonly fetch: typeof fetch
+  readonly now: () => Date
   readonly keys: ResponseKeys
   readonly chain: Recipient['chain']
 }
@@ -36,8 +40,8 @@ interface SignedAnswer {
 }
 
 /**
- * Tests whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, or something
- * else was signed.
+ * Tests whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, something
+ * else was signed, or the answer to a request without a signature is not of now.
  */
 export async function isSignedByEngine(context: KeyContext, signedAnswer: SignedAnswer): Promise<boolean> {
   const { engine, request, recipient, answer } = signedAnswer
@@ -63,6 +67,12 @@ export async function isSignedByEngine(context: KeyContext, signedAnswer: Signed
   }
   if (signature === undefined || answer.block === undefined || !verifyResponse(parts, signature)) {
     throw new EngineError(engine, 'bad-signature')
+  }
+  // A signed request has a nonce; the answer to another one could be an old answer to the same request.
+  const age = Math.abs(context.now().getTime() - signature.time)
+  if (recipient.authorization === '' && age > MAX_AGE_MS) {
+    const message = 'its answer was signed at another time: it is an old answer, or a clock is wrong'
+    throw new EngineError(engine, 'bad-signature', { message })
   }
   const key = bytesToHex(signature.publicKey)
   if (context.keys.get(engine.address) === key) return true
