@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../chain/chain.ts'
 import { cacheReads } from './chain-read-cache.ts'
@@ -27,6 +28,24 @@ describe('what contracts answered', () => {
       given.push(await reads(contract, input(text), block(hash)))
     }
     expect(given.map(([first]) => first)).toEqual([1, 1, 2, 3, 4, 1])
+  })
+
+  it('is asked for sixteen calls at once, so that the engine has connections of its own to the node', async () => {
+    let count = 0
+    const answers: (() => void)[] = []
+    const read = (): Promise<Uint8Array> => {
+      count += 1
+      return new Promise((resolve) => answers.push(() => resolve(Uint8Array.of(1))))
+    }
+    const reads = cacheReads({ read })
+    const all = Array.from({ length: 40 }, (_, n) => reads(ONE, input(String(n)), block('x')))
+    await setImmediate()
+    expect(count).toBe(16)
+    while (answers.length > 0) {
+      answers.shift()?.()
+      await setImmediate()
+    }
+    expect(await Promise.all(all)).toHaveLength(40)
   })
 
   it('is asked again when it failed, or is large', async () => {
