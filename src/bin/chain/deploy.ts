@@ -51,9 +51,10 @@ export async function deploy(connection: Connection, name: string, words: Deploy
     )
   }
   const code = encodeConstructor(abi, bytecode, offChain ? [...vouchsafeArguments, ...values] : values)
+  // The component is stored first: an engine finds it with the contract, and nothing fails after the transaction.
+  if (bytes !== undefined && connection.directory !== undefined) await storeComponent(connection.directory, bytes)
   const { transaction, block, created } = await transact(connection, undefined, code)
   if (created === undefined) throw new Error('The node does not say where the contract is.')
-  if (bytes !== undefined && connection.directory !== undefined) await storeComponent(connection.directory, bytes)
   const component = bytes === undefined ? {} : { component: digest }
   const address = evmAddress(created)
   const missing = offChain ? listMissingSettings(address, abi, words) : []
