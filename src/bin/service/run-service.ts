@@ -69,7 +69,7 @@ interface StartingProcess extends StartOptions {
  * Starts a service, which runs until a signal. If it cannot start, the exit status is 2, with all mistakes; it is 75 if
  * the port is in use, or the database cannot be reached or written or is in use by another engine.
  */
-export async function runService(name: ServiceName, words: StartOptions): Promise<void> {
+export async function runService(name: ServiceName, options: StartOptions): Promise<void> {
   // The files of a service are private: the database has claims, codes and keys.
   process.umask(0o077)
   const primary = cluster.isWorker ? await connectToPrimary() : undefined
@@ -78,8 +78,9 @@ export async function runService(name: ServiceName, words: StartOptions): Promis
   const reloadSignal = createReloadSignal(signals)
   try {
     const kind = await kindLoaders[name]()
-    const mistakes = await startService(kind, { ...words, log, signals, reloadSignal, primary })
-    if (mistakes.length > 0) reportMistakes(log, words.configFile, nameVariables(kind.settings, mistakes, process.env))
+    const mistakes = await startService(kind, { ...options, log, signals, reloadSignal, primary })
+    if (mistakes.length > 0)
+      reportMistakes(log, options.configFile, nameVariables(kind.settings, mistakes, process.env))
     // The connection with the primary process would keep this process alive.
     if (mistakes.length > 0 && primary !== undefined) exitAfterLog(2)
   } catch (err) {
