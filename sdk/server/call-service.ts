@@ -1,7 +1,7 @@
 /** Sends a request of an application to its issuer or verifier, again where that is safe, until a deadline. */
 import { parseJson } from '../../src/codec/json.ts'
 import { readOrUndefined } from '../../src/codec/malformed.ts'
-import { removeTrailingSlashes } from '../../src/codec/url.ts'
+import { parseInternationalUrl, removeTrailingSlashes } from '../../src/codec/url.ts'
 import { ServiceError } from './service-error.ts'
 
 /** The address of a service, and how requests go there. */
@@ -90,9 +90,9 @@ export function createCallService(options: ServiceOptions): CallService {
  * `url` too.
  */
 export function serviceAddress({ url, apiKey, fetch: send = globalThis.fetch }: ServiceOptions) {
-  const base = removeTrailingSlashes(requireText('url', url))
-  if (!/^\s*https?:|^[^:.]*\//i.test(base)) throw new TypeError('url has to begin with http:// or https://')
-  if (/^\s*https?:/i.test(base) && !isServiceUrl(base))
+  const base = removeTrailingSlashes(requireText('url', url).trim())
+  if (!/^https?:|^[^:.]*\//i.test(base)) throw new TypeError('url has to begin with http:// or https://')
+  if (/^https?:/i.test(base) && !isServiceUrl(base))
     throw new TypeError('url has to be an address, without user, password, query and fragment')
   const key = requireText('apiKey', apiKey).trim()
   if (!VISIBLE.test(key)) throw new TypeError('apiKey has a character that no API key has; is it one whole key?')
@@ -101,9 +101,8 @@ export function serviceAddress({ url, apiKey, fetch: send = globalThis.fetch }: 
 
 /** Tests whether an absolute URL is one below which a request can be sent. */
 function isServiceUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { username, password, search, hash } = new URL(text)
-  return username + password + search + hash === ''
+  const { username, password } = parseInternationalUrl(text) ?? {}
+  return !/[?#\s]/.test(text) && username === '' && password === ''
 }
 
 function requireText(name: string, value: unknown): string {
@@ -133,14 +132,11 @@ export function endpointsOf(call: CallService): Endpoints {
  * Starts a session once, however often its request has to be sent. Throws a TypeError for an `idempotencyKey` that no
  * service takes.
  */
-export function startOnce(
-  call: CallService,
-  path: string,
-  body: unknown,
-  idempotencyKey: string = crypto.randomUUID(),
-): Promise<unknown> {
-  if (!VISIBLE.test(idempotencyKey)) throw new TypeError('idempotencyKey has to be visible ASCII characters')
-  return call({ method: 'POST', path, body, headers: { 'idempotency-key': idempotencyKey }, isRepeatable: true })
+export function startOnce(call: CallService, path: string, body: unknown, idempotencyKey?: string): Promise<unknown> {
+  const key = idempotencyKey ?? crypto.randomUUID()
+  if (!VISIBLE.test(key) || key.length > 255)
+    throw new TypeError('idempotencyKey has to be 1 to 255 visible ASCII characters')
+  return call({ method: 'POST', path, body, headers: { 'idempotency-key': key }, isRepeatable: true })
 }
 
 /** Tests whether the same request may succeed later. */

@@ -99,8 +99,8 @@ function readSecrets({ secret, apiKey }: CallbackKeys): readonly string[] {
 /**
  * Makes a handler for servers that take a `Request` and give a `Response` (Deno, Bun, Workers, Hono, Next.js). It
  * answers 204 after `receive` has resolved, 401 to what is not from the service, and 500 when `receive` rejects or the
- * body was read before, after which the service sends the event again; `onError` gets what `receive` threw, or an error
- * that says so, and must not throw itself. Throws when there is neither a secret nor an API key.
+ * body was read before, after which the service sends the event again; `onError` gets what `receive` threw, or a
+ * TypeError when the body was read before; it must not throw. Throws when there is neither a secret nor an API key.
  */
 export function callbackHandler(
   keys: CallbackKeys,

@@ -336,8 +336,24 @@ describe('a request that may arrive twice', () => {
 
   it('is refused at once with a key that cannot be sent', async () => {
     const client = createIssuerClient({ url: 'http://localhost:8079', apiKey: 'k', fetch: () => expect.unreachable() })
-    const starting = client.startSession({ credential_configurations: [] }, { idempotencyKey: 'order №4711' })
-    await expect(starting).rejects.toThrow(TypeError)
+    for (const idempotencyKey of ['order №4711', 'x'.repeat(256)]) {
+      const starting = client.startSession({ credential_configurations: [] }, { idempotencyKey })
+      await expect(starting).rejects.toThrow(TypeError)
+    }
+  })
+
+  it('has a key of its own each time where the application has none, as of a column that is null', async () => {
+    const keys: (string | null)[] = []
+    const fetch = (_: unknown, init?: RequestInit): Promise<Response> => {
+      keys.push(new Headers(init?.headers).get('idempotency-key'))
+      return Promise.resolve(Response.json({}))
+    }
+    const client = createIssuerClient({ url: ' http://localhost:8079/ ', apiKey: 'k', fetch })
+    for (const key of [null, undefined]) {
+      await client.startSession({ credential_configurations: [] }, { idempotencyKey: key as never })
+    }
+    expect(keys).toEqual([expect.stringMatching(/^[\da-f-]{36}$/), expect.stringMatching(/^[\da-f-]{36}$/)])
+    expect(keys[0]).not.toBe(keys[1])
   })
 
   it('is unlike a configuration, which would be stored twice', async () => {
@@ -617,7 +633,12 @@ it.each<readonly [object, string | RegExp]>([
   [{ url: 'http://localhost:8079', apiKey: '' }, 'apiKey is empty; is its environment variable set?'],
   [{ url: 'localhost:8079', apiKey: 'k' }, 'url has to begin with http:// or https://'],
   [{ url: 'issuer.example', apiKey: 'k' }, 'url has to begin with http:// or https://'],
-  ...['http://user:secret@issuer.example', 'http://issuer.example?x', 'http://issuer.example#x'].map((url) => at(url)),
+  ...[
+    'http://user:secret@issuer.example',
+    'http://issuer.example?x',
+    'http://issuer.example#x',
+    'http://issuer.example?',
+  ].map((url) => at(url)),
   ...['http://127.0.0.1:99999', 'http://local host'].map((url) => at(url)),
   [{ url: 'http://localhost:8079', apiKey: 'secret-1\nsecret-2' }, /^apiKey has a character .* one whole key\?$/],
   [{ url: 'http://localhost:8079', apiKey: '…' }, /^apiKey has a character/],
