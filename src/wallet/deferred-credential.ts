@@ -35,17 +35,26 @@ export async function awaitCredential(
     waitedSeconds += interval
     if (wallet.wait === undefined || waitedSeconds > patienceSeconds) return answer
     await wallet.wait(interval)
+    const askedAt = wallet.now().getTime()
     try {
       answer = await requestDeferredCredential(wallet, issuer, { accessToken, transactionId })
     } catch (error) {
       if (!mayPollAgain(error)) throw error
     }
+    waitedSeconds += Math.max(0, wallet.now().getTime() - askedAt) / 1000
   }
 }
 
-/** Tests whether the same request may succeed later: the issuer had no answer, or refused without an end. */
+/** The errors of a server after which the same request may succeed. */
+const PASSING_ERRORS: ReadonlySet<string> = new Set([
+  ...['issuance_pending', 'slow_down', 'temporarily_unavailable', 'server_error', 'too_many_requests'],
+])
+
+/** Tests whether the same request may succeed later: nobody answered, or the answer was not that of an issuer. */
 function mayPollAgain(error: unknown): boolean {
-  return error instanceof WalletError && ['unreachable', 'refused'].includes(error.code) && !endsTransaction(error)
+  if (!(error instanceof WalletError)) return false
+  if (error.code === 'unreachable') return true
+  return error.code === 'refused' && (error.server === undefined || PASSING_ERRORS.has(error.server.error))
 }
 
 /**

@@ -36,31 +36,46 @@ describe('a wallet whose credential comes later', () => {
     await world.close()
   })
 
-  it('asks again where a request has no answer, and keeps the transaction where none has', async () => {
-    for (const [failures, received] of [
-      [2, 1],
-      [100, 0],
-    ] as const) {
-      const { sessionId, link } = await startIssuance(services, { ...later, refresh_seconds: 86_400 })
-      let count = 0
-      const fetch: typeof services.fetch = (url, init) => {
-        if (!new Request(url).url.includes('/deferred-credential')) return services.fetch(url, init)
-        count += 1
-        if (count > failures) return services.fetch(url, init)
-        if (count % 2 === 0) return Promise.resolve(new Response('<html>', { status: 503 }))
-        return Promise.reject(new TypeError('fetch failed'))
-      }
-      const { wallet, authorizations } = testWallet(fetch, services.clock, { wait: () => Promise.resolve() })
-      const receiving = receiveOffer(wallet, link)
-      if (received === 0) {
-        expect(await errorOf(receiving)).toMatchObject({ code: 'not_yet' })
-        expect(authorizations.size).toBe(1)
-        count = failures
-      }
-      await decide(sessionId, { credential_dataset: dataset })
-      if (received === 0) expect((await collectPendingCredentials(wallet)).received).toHaveLength(1)
-      else expect(await receiving).toHaveLength(1)
+  /** Starts a session, and a wallet whose first requests for the credential fail one way or the other. */
+  async function behindFailures(failures: number) {
+    const { sessionId, link } = await startIssuance(services, { ...later, refresh_seconds: 86_400 })
+    let count = 0
+    const fetch: typeof services.fetch = (url, init) => {
+      if (!new Request(url).url.includes('/deferred-credential')) return services.fetch(url, init)
+      count += 1
+      if (count > failures) return services.fetch(url, init)
+      if (count % 2 === 0) return Promise.resolve(new Response('<html>', { status: 503 }))
+      return Promise.reject(new TypeError('fetch failed'))
     }
+    const { wallet, authorizations } = testWallet(fetch, services.clock, { wait: () => Promise.resolve() })
+    return { sessionId, link, wallet, authorizations }
+  }
+
+  it('asks again where a request has no answer', async () => {
+    const { sessionId, link, wallet } = await behindFailures(2)
+    await decide(sessionId, { credential_dataset: dataset })
+    expect(await receiveOffer(wallet, link)).toHaveLength(1)
+  })
+
+  it('keeps the transaction where no request has an answer, and gets the credential later', async () => {
+    const { sessionId, link, wallet, authorizations } = await behindFailures(12)
+    expect(await errorOf(receiveOffer(wallet, link))).toMatchObject({ code: 'not_yet' })
+    expect(authorizations.size).toBe(1)
+    await decide(sessionId, { credential_dataset: dataset })
+    expect((await collectPendingCredentials(wallet)).received).toHaveLength(1)
+  })
+
+  it('asks once where the issuer refuses for good', async () => {
+    const { link } = await startIssuance(services, later)
+    const refusal = changing(services.fetch, '/deferred-credential', () =>
+      Response.json({ error: 'invalid_token' }, { status: 401 }),
+    )
+    const { wallet, sent } = testWallet(refusal, services.clock, { wait: () => Promise.resolve() })
+    expect(await errorOf(receiveOffer(wallet, link))).toMatchObject({
+      code: 'refused',
+      server: { error: 'invalid_token' },
+    })
+    expect(asked(sent, '/deferred-credential')).toHaveLength(1)
   })
 
   it('gives up after a minute, says so, and has kept nothing', async () => {
