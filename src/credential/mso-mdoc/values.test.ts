@@ -152,7 +152,7 @@ describe('a text in a dataset', () => {
   })
 
   it('is a date or bytes by the name of the member it stands in, and an element of an array has none', () => {
-    const made = toCbor([{ issue_date: '2026-02-28' }, '2026-02-28'], MDL, 'driving_privileges') as readonly Cbor[]
+    const made = toCbor([{ issue_date: '2026-02-28' }, '2026-02-28'], MDL, 'issue_date') as readonly Cbor[]
     expect(made).toEqual([new Map([['issue_date', makeTagged(CBOR_TAG.fullDate, '2026-02-28')]]), '2026-02-28'])
   })
 

@@ -57,7 +57,6 @@ const TYPES: ReadonlyMap<string, Types> = new Map([
  */
 export function toCbor(value: Json, nameSpace: string, name: string | undefined, isInElement = false): Cbor {
   if (typeof value === 'string') return textToCbor(value, nameSpace, name, isInElement)
-  if (!isInElement) refuseUntyped(value, nameSpace, name)
   if (Array.isArray(value)) return value.map((element) => toCbor(element, nameSpace, undefined, true))
   if (!isObject(value)) return value
   return new Map(
