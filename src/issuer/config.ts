@@ -38,7 +38,7 @@ import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
 import { resolveWalletProofs, type WalletProofConfig, walletProofSettings } from '../config/wallet-proofs.ts'
 import { createPublicDocument, type PublicDocument } from '../http/document.ts'
-import { type Certificate, isSameSubjectOfSameCa } from '../keys/certificate.ts'
+import { type Certificate, isSameSubjectOfSameCa, isSignedBy } from '../keys/certificate.ts'
 import { identifierProblem } from '../keys/certificate-identifier.ts'
 import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
@@ -269,7 +269,7 @@ function localIdentifierWarnings(issuerId: string, baseUrl: string): string[] {
   return [`issuer.id: credentials name ${issuerId}, which is this machine; set it, and its certificate, to ${baseUrl}`]
 }
 
-/** Tests whether an authority of document signers (IACA) certified both, whose signers of lists need no purpose. */
+/** Tests whether the CA of a document signer for mdocs (IACA) certified a signer of lists, which needs no purpose. */
 function isOfDocumentSigner({ extendedKeyUsage, isCa, issuer }: Certificate, signingLeaf: Certificate): boolean {
   const isDocumentSigner = signingLeaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.mdlDocumentSigner) === true
   return extendedKeyUsage === undefined && !isCa && isDocumentSigner && issuer.equals(signingLeaf.issuer)
@@ -280,12 +280,13 @@ function isOfDocumentSigner({ extendedKeyUsage, isCa, issuer }: Certificate, sig
  * of the same issuer, or of a trusted provider of status lists.
  */
 function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: string): string[] {
-  const [[signingLeaf], [leaf]] = [signing.chain, statusLists?.chain ?? []]
+  const [[signingLeaf], [leaf, ca]] = [signing.chain, statusLists?.chain ?? []]
   if (leaf === undefined) return []
   const isProvider =
     leaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) === true || isOfDocumentSigner(leaf, signingLeaf)
-  if (isSameSubjectOfSameCa(leaf, signingLeaf) || isProvider || identifierProblem(leaf, issuerId) === undefined)
-    return []
+  // The verifier wants a CA that signed both; a CA that is not sent along is its anchor.
+  const isSameIssuer = isSameSubjectOfSameCa(leaf, signingLeaf) && (ca === undefined || isSignedBy(signingLeaf, ca))
+  if (isSameIssuer || isProvider || identifierProblem(leaf, issuerId) === undefined) return []
   const names = 'the subject and authority of the signing certificate, or issuer.id as an alternative name'
   return [`keys.statusLists: verifiers refuse lists by ${leaf.subjectText}; get a certificate with ${names}`]
 }
