@@ -321,7 +321,7 @@ describe('an engine', () => {
     expect(await client.call(engine, request)).toMatchObject({ signed: false })
   })
 
-  it('signs an answer to a request that nobody signed for some minutes, since it may be an old one', async () => {
+  it('is believed for five minutes when it answers an unsigned request, since the answer may be an old one', async () => {
     const engine = (await client.engines()).engines[0]
     if (engine === undefined) throw new Error('no engine')
     const at = (minutes: number) => ({ now: () => new Date(Date.now() + minutes * 60_000) })

@@ -20,7 +20,7 @@ export async function fanOut<T>(
 ): Promise<FanOut<T>> {
   const stop = new AbortController()
   const answers = new Map<ListedEngine['address'], T>()
-  const errors: EngineError[] = []
+  const errors = new Map<ListedEngine['address'], EngineError>()
   const one = async (engine: ListedEngine, index: number): Promise<void> => {
     try {
       const answer = await ask(engine, stop.signal, index)
@@ -33,7 +33,7 @@ export async function fanOut<T>(
         stop.abort()
         throw error
       }
-      errors.push(error)
+      errors.set(engine.address, error)
     }
   }
   const ended = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }))
@@ -41,5 +41,6 @@ export async function fanOut<T>(
   // Work that ignores the signal is not waited for.
   await Promise.race([all, ended])
   if (answers.size < enough) await all
-  return { answers: [...answers.values()], errors: [...errors] }
+  const failed = [...errors].filter(([address]) => !answers.has(address))
+  return { answers: [...answers.values()], errors: failed.map(([, error]) => error) }
 }

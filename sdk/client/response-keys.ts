@@ -17,7 +17,7 @@ export type ResponseKeys = Map<string, string>
 const MAX_DOCUMENT_BYTES = 1_048_576
 
 /** The most milliseconds between now and the time in the signature of an answer to a request that nobody signed. */
-const MAX_AGE_MS = 300_000
+const MAX_DIFFERENCE_MS = 300_000
 
 interface KeyContext {
   readonly fetch: typeof fetch
@@ -69,9 +69,9 @@ export async function isSignedByEngine(context: KeyContext, signedAnswer: Signed
     throw new EngineError(engine, 'bad-signature')
   }
   // A signed request has a nonce; the answer to another one could be an old answer to the same request.
-  const age = Math.abs(context.now().getTime() - signature.time)
-  if (recipient.authorization === '' && age > MAX_AGE_MS) {
-    const message = 'its answer was signed at another time: it is an old answer, or a clock is wrong'
+  const differenceMs = Math.abs(context.now().getTime() - signature.time)
+  if (recipient.authorization === '' && differenceMs > MAX_DIFFERENCE_MS) {
+    const message = 'its answer was signed at another time: set the clock of this device, or ask again'
     throw new EngineError(engine, 'bad-signature', { message })
   }
   const key = bytesToHex(signature.publicKey)
