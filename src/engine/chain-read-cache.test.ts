@@ -30,7 +30,7 @@ describe('what contracts answered', () => {
     expect(given.map(([first]) => first)).toEqual([1, 1, 2, 3, 4, 1])
   })
 
-  it('is asked for sixteen calls at once, so that the engine has connections of its own to the node', async () => {
+  it('is asked by sixteen reads at once at most, so that the engine has connections of its own to the node', async () => {
     let count = 0
     const answers: (() => void)[] = []
     const read = (): Promise<Uint8Array> => {

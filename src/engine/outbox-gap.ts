@@ -38,12 +38,14 @@ async function fillNonces({ account, rows, store, createRows }: OutboxContext, m
     return { payload: new Uint8Array(), gas: 0n }
   })
   const inserts = createRows(account.address, emptyTransactions)
-  await store.commit(inserts).catch((error: unknown) => {
+  try {
+    if ((await store.commit(inserts)) === undefined) rows.addStored(inserts)
+    else rows.invalidate()
+  } catch (error) {
     // The rows may be on disk although the commit failed.
     rows.invalidate()
     throw error
-  })
-  rows.addStored(inserts)
+  }
 }
 
 /**
