@@ -109,14 +109,19 @@ function readService(
   if (url === undefined) return {}
   const variable = KEY_VARIABLES[name]
   const base = baseUrlOf(name, url)
-  if (apiKey && !/^[!-~]+$/.test(apiKey)) throw new Error(`${variable} has a character that no API key has`)
   if (!apiKey) throw new Error(`${variable} is not set; it is a key of integrations.authentication of the ${name}`)
+  refuseUnsendableKey(variable, apiKey)
   return { [name]: { url: base, apiKey } }
+}
+
+/** Throws a message for the operator if a key cannot be sent, such as two keys on two lines. */
+function refuseUnsendableKey(variable: string, apiKey: string): void {
+  if (!/^[!-~]+$/.test(apiKey)) throw new Error(`${variable} has a character that no API key has; give one whole key`)
 }
 
 /** Returns the engines, which may have different operators: each API key is only sent to the engine at its position. */
 function readEngines(urls: readonly string[], apiKeys = ''): readonly ConsoleEngine[] {
-  const keys = apiKeys.split(' ').filter((key) => key !== '')
+  const keys = apiKeys.split(/\s+/).filter((key) => key !== '')
   if (keys.length > urls.length) {
     throw new Error(
       `VOUCHSAFE_ENGINE_API_KEYS: it has more keys (${keys.length}) than there are engines (--engine URL, ${urls.length})`,
@@ -124,6 +129,7 @@ function readEngines(urls: readonly string[], apiKeys = ''): readonly ConsoleEng
   }
   return urls.map((url, index) => {
     const key = keys[index] ?? NO_KEY
+    refuseUnsendableKey('VOUCHSAFE_ENGINE_API_KEYS', key)
     return { url: baseUrlOf('engine', url), ...(key !== NO_KEY && { apiKey: key }) }
   })
 }
