@@ -6,7 +6,6 @@ import {
   type CallbackQueue,
   type CallbackStore,
   type DeadCallback,
-  deletionTimeOf,
   type PendingCallback,
   retryCallbackNow,
 } from '../../callback/queue.ts'
@@ -142,16 +141,17 @@ async function retryEvent(store: Store<EventCollections>, id: string): Promise<R
 const RETRY_DONE: RetryOutcome = { retried: 1, text: 'It is tried again at once.' }
 
 /** Retries all dead events, and those that wait for their next attempt. */
-async function retryAllEvents(store: Store<EventCollections>): Promise<RetryOutcome> {
+export async function retryAllEvents(store: Store<EventCollections>): Promise<RetryOutcome> {
   let count = await changeEveryRow(store, 'callback', ({ id }) =>
     retryCallbackNow({ store: partOf(store), retryOnConflict }, id, now()),
   )
-  // An event that the service gives up again meanwhile is not among them, so that the command ends.
-  const end = deletionTimeOf({ diedAt: now().getTime() })
+  const retriedIds = new Set<string>()
   for (;;) {
     // The oldest first, so that the events of a session stay in order. A retried event leaves this collection.
-    const dead = await store.listDue('dead_callback', end, ROWS_AT_ONCE)
-    const callbackIds = dead.map(({ id }) => id)
+    const dead = await store.listDue('dead_callback', END_OF_TIME, ROWS_AT_ONCE)
+    // An event that the service gives up again meanwhile is not retried twice, so that the command ends.
+    const callbackIds = dead.map(({ id }) => id).filter((id) => !retriedIds.has(id))
+    for (const id of callbackIds) retriedIds.add(id)
     const redeliveredCount = await redeliverDeadCallbacks({ store, retryOnConflict, now, random }, callbackIds)
     // No row is left, or only rows that cannot be read.
     if (redeliveredCount === 0) break
