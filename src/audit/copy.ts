@@ -67,7 +67,8 @@ export function recordsOf(row: Row<AuditBlock> | undefined): readonly AuditRecor
   return row.value.records
 }
 
-function checkpointOf(value: AuditCollections['audit_checkpoint']): string {
+/** Returns the text of a checkpoint. Throws a DamagedValueError if the value is not a checkpoint. */
+export function checkpointOf(value: AuditCollections['audit_checkpoint']): string {
   const checkpoint = stringMemberOf(value, 'checkpoint')
   if (checkpoint === undefined) throw new DamagedValueError('a checkpoint of the audit log is damaged')
   return checkpoint

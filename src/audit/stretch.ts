@@ -6,7 +6,7 @@ import { DamagedValueError } from '../store/statements.ts'
 import type { Store } from '../store/store.ts'
 import type { CheckpointKeys } from './checkpoint.ts'
 import { type AuditCollections, type AuditHead, blockId, HEAD } from './collections.ts'
-import { HEAD_SET_BACK, isSetBack, readBlockLines, recordsOf } from './copy.ts'
+import { checkpointOf, HEAD_SET_BACK, isSetBack, readBlockLines, recordsOf } from './copy.ts'
 import { type AuditRecord, type LogPosition, ORIGIN } from './record.ts'
 import { type StretchReport, verifyStretch } from './verify.ts'
 
@@ -52,20 +52,23 @@ export async function findLastCheckpoint(
 ): Promise<LastCheckpoint | undefined> {
   for (let end = last; end > Math.max(0, last - MAX_UNSIGNED_BLOCKS); end -= BLOCKS_AT_ONCE) {
     const blocks = countDown(end, BLOCKS_AT_ONCE)
-    const rows = await Promise.all(blocks.map((block) => readCheckpoint(store, block)))
-    const index = rows.findIndex((row) => row !== undefined)
-    const [block, row] = [blocks[index], rows[index]]
-    if (block !== undefined && row !== undefined) return { block, checkpoint: row.value.checkpoint }
+    const checkpoints = await Promise.all(blocks.map((block) => readCheckpoint(store, block)))
+    const index = checkpoints.findIndex((checkpoint) => checkpoint !== undefined)
+    const [block, checkpoint] = [blocks[index], checkpoints[index]]
+    if (block !== undefined && checkpoint !== undefined) return { block, checkpoint }
   }
   return undefined
 }
 
 /** Reads the checkpoint of a block; undefined if it has none, or one that was damaged in the database. */
-function readCheckpoint(store: AuditStore, block: number) {
-  return store.get('audit_checkpoint', blockId(block)).catch((error: unknown) => {
+async function readCheckpoint(store: AuditStore, block: number): Promise<string | undefined> {
+  try {
+    const row = await store.get('audit_checkpoint', blockId(block))
+    return row && checkpointOf(row.value)
+  } catch (error) {
     if (error instanceof DamagedValueError) return undefined
     throw error
-  })
+  }
 }
 
 /** Returns the end of the block before `block` as it is stored, without verifying it. */
