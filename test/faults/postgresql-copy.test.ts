@@ -3,9 +3,12 @@
  * good.
  */
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { copyDatabase } from '../../src/bin/db/copy.ts'
 import { COMMAND, endOf, startCommand } from '../support/command.ts'
 import { snippetWith } from '../support/documents.ts'
@@ -126,15 +129,20 @@ describe('vouchsafe db copy', () => {
     const service = await startForTest('issuer', directory)
     await inStatusLists(() => service.url).issue(1)
     await endService(service, 'SIGTERM')
-    let hasStarted = false
+    const other = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void other.close())
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    let status: number | null | undefined
     const startOnce = (): void => {
-      // The source is being read meanwhile; the service is ended once it has run for some seconds.
-      if (!hasStarted) spawnSync(process.execPath, [COMMAND, 'issuer'], { cwd: directory, timeout: 5000 })
-      hasStarted = true
+      // The source is being read meanwhile. The service uses its database, and ends since its port is taken.
+      const env = { ...process.env, VOUCHSAFE_HOST: '127.0.0.1', VOUCHSAFE_PORT: String(port) }
+      status ??= spawnSync(process.execPath, [COMMAND, 'issuer'], { cwd: directory, env }).status
     }
     await expect(copyDatabase({ from: url, to: target }, startOnce)).rejects.toThrow(
       /a service started on .* during the copy; stop it, empty the target, and copy again/,
     )
+    expect(status).toBe(75)
     useDatabase(directory, target)
     expect((await startCommand(['issuer'], { cwd: directory }).ended).status).toBe(2)
   })

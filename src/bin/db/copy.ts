@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Database, type DatabaseConfig, describeDatabase, readDatabase } from '../../config/database.ts'
 import { listVariables } from '../../config/environment.ts'
-import { findRestoreReason } from '../../store/generation.ts'
+import { type DatabaseGeneration, findRestoreReason } from '../../store/generation.ts'
 import { withConnection } from '../../store/postgres-connections.ts'
 import { compareOrigins, readOrigin } from '../../store/postgres-origin.ts'
 import type { Migration } from '../../store/store.ts'
@@ -45,15 +45,17 @@ export async function copyDatabase(
   if (sourceName === targetName || (areFiles && isSameFile(source.file, target.file))) {
     throw new Error(`--from and --to name the same database: ${sourceName}${describeOverride(from, to)}`)
   }
-  await refuseInUse(source)
-  await refuseInUse(target)
   // Reading makes an empty WAL where there is none.
   const isWalGone = source.kind === 'sqlite' && isWalMissing(source.file)
+  // A start after this reading gives the database another witness; a service that started before is still connected.
+  const before = await readGenerationOnServer(source)
+  await refuseInUse(source)
+  await refuseInUse(target)
   const { counts, digest } = await withTables(source, async (reader) => {
     await refuseUnstarted(source, reader, isWalGone)
     const steps = stepsLike(reader, await migrationsOf(reader))
     const name = reader.generation?.id ?? 'a database without a generation'
-    const confirmSource = () => refuseStartedSince(source, reader)
+    const confirmSource = async () => refuseStarted(source, before, await readGenerationOnServer(source))
     const copy = withTarget(target, steps, (writer) => copyInto(reader, writer, { name, progress, confirmSource }))
     return copy.catch(throwAt(targetName))
   })
@@ -112,14 +114,18 @@ async function refuseUnstarted(source: DatabaseConfig, { generation }: TableRead
   )
 }
 
+/** Reads the generation of a database on a server; undefined for an SQLite file, whose reader keeps services off it. */
+async function readGenerationOnServer(database: DatabaseConfig): Promise<DatabaseGeneration | undefined> {
+  if (database.kind === 'sqlite') return undefined
+  return withTables(database, ({ generation }) => Promise.resolve(generation))
+}
+
 /**
- * Throws a message for the operator if a service has started on the source since `generation` was read: the copy lacks
- * what it committed. The reader of an SQLite file keeps services off it.
+ * Throws a message for the operator if a service has started on the source between two readings of its generation: the
+ * copy lacks what that service committed.
  */
-async function refuseStartedSince(source: DatabaseConfig, { generation }: TableReader): Promise<void> {
-  if (source.kind === 'sqlite') return
-  const current = await withTables(source, (reader) => Promise.resolve(reader.generation))
-  if (current?.id === generation?.id && current?.witness === generation?.witness) return
+function refuseStarted(source: DatabaseConfig, before?: DatabaseGeneration, after?: DatabaseGeneration): void {
+  if (before?.id === after?.id && before?.witness === after?.witness) return
   throw new Error(
     `a service started on ${describeDatabase(source)} during the copy; stop it, empty the target, and copy again`,
   )
