@@ -4,12 +4,11 @@ import type { EventCollections } from '../../event/event.ts'
 import type { IssuerCollections } from '../../issuer/collections.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
 import type { Migration, Store } from '../../store/store.ts'
-import { schemaOf } from '../db/status.ts'
+import { schemaOf, schemaText } from '../db/status.ts'
 import { withTables } from '../db/tables.ts'
 import { openDatabase } from '../effects.ts'
 import { readConfiguredService, type ServiceWords } from '../service/configured-service.ts'
 import { credentialServiceNames } from '../service/credential-services.ts'
-import { commandName } from '../terminal/command-line.ts'
 import { openingMistakeOf } from './checked-database.ts'
 
 /**
@@ -40,7 +39,7 @@ async function withDatabase<C, T>(
   migrations: readonly Migration[],
   work: (store: Store<C>) => Promise<T>,
 ): Promise<T> {
-  await refuseOlderSchema(database, migrations)
+  await refuseOtherSchema(database, migrations)
   const store = await openDatabase<C>(database, migrations).catch((error: unknown) => {
     throw new Error(openingMistakeOf(database, error).mistake, { cause: error })
   })
@@ -52,12 +51,11 @@ async function withDatabase<C, T>(
 }
 
 /**
- * Throws a message for the operator if the database does not exist, or lacks migrations: only a service at its start
- * and `vouchsafe db migrate` change the schema, since processes of the release before may still use it.
+ * Throws a message for the operator if the database does not exist, or does not have the schema of this release: only a
+ * service at its start and `vouchsafe db migrate` change the schema, since processes of the release before may use it.
  */
-async function refuseOlderSchema(database: DatabaseConfig, migrations: readonly Migration[]): Promise<void> {
-  const { missing } = await withTables(database, ({ steps }) => Promise.resolve(schemaOf(steps, migrations)))
-  if (missing.length === 0) return
-  const advice = `start the service of this release first, or run ${commandName()} db migrate`
-  throw new Error(`${describeDatabase(database)}: the schema is of an older release; ${advice}`)
+async function refuseOtherSchema(database: DatabaseConfig, migrations: readonly Migration[]): Promise<void> {
+  const schema = await withTables(database, ({ steps }) => Promise.resolve(schemaOf(steps, migrations)))
+  if (schema.missing.length === 0) return
+  throw new Error(`${describeDatabase(database)}: the schema cannot be used: ${schemaText(schema)}`)
 }
