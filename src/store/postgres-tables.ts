@@ -229,11 +229,15 @@ function postgresWriter(run: StatementRunner): TableWriter {
   }
 }
 
-/** Throws while another process is connected under the same application name, which has the name of the schema. */
+/**
+ * Throws while another process is connected under a name that a service on this schema has: `vouchsafe` and the schema,
+ * or `vouchsafe` alone where the URL names no schema.
+ */
 async function refuseWhileUsed(runSql: RunSql): Promise<void> {
   const { rows } = await runSql(
     `select count(*) as count from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
-     and application_name in (current_setting('application_name'), left('vouchsafe ' || current_schema(), 63))
+     and (application_name in (current_setting('application_name'), left('vouchsafe ' || current_schema(), 63))
+          or application_name = 'vouchsafe' and current_schema() = 'public')
      and backend_type = 'client backend'`,
   )
   if (Number(rows[0]?.count) > 0) throw new Error('a service is connected to the database; stop each of its processes')
