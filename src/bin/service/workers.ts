@@ -104,7 +104,16 @@ export function createWorkers(options: WorkerOptions): Workers {
   const findMistakes = (): readonly string[] => [findProgramProblem() ?? [], options.findMistakes()].flat()
   const pool: Pool = { ...options, findMistakes, running: new Set(), runInTurn: serialQueue(), isStopping: false }
   return {
-    start: () => startWorkers(pool),
+    start: async () => {
+      try {
+        const result = await startWorkers(pool)
+        if ('status' in result) await endWorkers(pool, 'SIGINT').catch(() => undefined)
+        return result
+      } catch (error) {
+        await endWorkers(pool, 'SIGINT').catch(() => undefined)
+        throw error
+      }
+    },
     metrics: addUpMetrics(pool),
     signal: (signal) => sendToAll(pool, { signal }),
     end: (signal) => endWorkers(pool, signal),
@@ -115,16 +124,10 @@ async function startWorkers(pool: Pool): Promise<WorkersStart> {
   const { workers = 1 } = pool.config
   const workersGivenUp: Promise<number>[] = []
   for (let number = 1; ; number++) {
-    const startedWorker = await pool
-      .runInTurn(() => startWorker(pool, number))
-      .catch(async (error: unknown) => {
-        await endWorkers(pool, 'SIGINT').catch(() => undefined)
-        throw error
-      })
+    const startedWorker = await pool.runInTurn(() => startWorker(pool, number))
     if (pool.isStopping) return { isStopping: true }
     if (startedWorker.facts === undefined) {
       const { status } = await startedWorker.ended
-      await endWorkers(pool, 'SIGINT').catch(() => undefined)
       return { status: status ?? 1 }
     }
     workersGivenUp.push(keepWorker(pool, startedWorker))
@@ -233,7 +236,7 @@ function addUpMetrics(pool: Pool): MetricsSource {
       const silent = listening.filter((_, index) => answers[index] === undefined)
       for (const { number, worker } of silent.filter((each) => !silentBefore.includes(each))) {
         const line = { event: 'worker_silent', worker: number, pid: worker.process.pid }
-        pool.log.error(line, 'a worker does not give its metrics: it stands still; end it, and another follows')
+        pool.log.error(line, 'a worker does not give its metrics: it hangs; kill the process pid, and another follows')
       }
       silentBefore = silent
       const metrics = answers.flatMap((answer) => (answer === undefined ? [] : [answer]))
