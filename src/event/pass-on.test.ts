@@ -216,7 +216,7 @@ describe('passing events on', () => {
     expect(await linesOf(store)).toHaveLength(4)
   })
 
-  it('passes on the events behind any number that stay', async () => {
+  it('passes on the events behind more that stay than a batch has', async () => {
     const store = await opened()
     await record(store, { type: 'issuance.succeeded', sessionId: 'held' })
     await passOn(store)

@@ -64,8 +64,8 @@ async function passOnBatch(context: PassOnContext, leftBefore: number): Promise<
   const events = rows.filter(({ value: { sessionId = '' } }) => !callbacks.held.has(sessionId))
   const damage = eventDamage ?? callbacks.damage
   const left = oldestEvents.length - events.length
-  const hasProgress = events.length > 0 || (left > leftBefore && left <= MAX_LEFT)
-  const mayLeaveMore = oldestEvents.length === MAX_AT_ONCE + leftBefore && hasProgress
+  const hasProgress = events.length > 0 || left > leftBefore
+  const mayLeaveMore = oldestEvents.length === MAX_AT_ONCE + leftBefore && hasProgress && left <= MAX_LEFT
   if (events.length === 0) return { committed: { mayLeaveMore, left, damage } }
   const head = await store.get('audit_head', HEAD)
   const [headChange, blockChange] = auditLogChanges(context, head, events)

@@ -65,8 +65,7 @@ export async function readGeneration(
 /**
  * Returns the id of the current generation, which is the same for every process. Begins a new generation where the
  * database has none, or where the origin has changed because the database is a copy. A synchronous standby that took
- * over keeps the generation. An issuer calls this for each lease of entries of a status list, and
- * an engine when a component asks for the generation.
+ * over keeps the generation. A value that must never be issued twice is issued under this id.
  */
 export function getCurrentGeneration({ store, now, random, retryOnConflict }: GenerationEffects): Promise<string> {
   return retryOnConflict<string>(async () => {

@@ -21,7 +21,7 @@ it('reports how many rows it has deleted, also when the changes of another row f
   expect(reported).toEqual([2])
 })
 
-it('passes over rows that fail, however many are the longest due, and rejects with the first', async () => {
+it('passes over more rows that fail than a round has, and rejects with the first', async () => {
   const store = await openTestStore<{ thing: string }>([{ id: '1', statements: createCollection('thing') }])
   onTestFinished(() => store.close())
   const inserts = Array.from({ length: 200 }, (_, n) => {

@@ -52,7 +52,9 @@ it('a response whose session is ended while it is decided gets 410, and changes 
     410,
     { error: 'gone', error_description: 'this session has expired' },
   ])
-  expect((await store.get('verification_session', sessionId))?.value).toHaveProperty('expiredAt')
+  const session = (await store.get('verification_session', sessionId))?.value
+  expect(session).toHaveProperty('expiredAt')
+  expect(session).not.toHaveProperty('outcome')
 })
 
 it('a session whose row is damaged keeps no other from its end', async () => {

@@ -155,7 +155,9 @@ describe('vouchsafe doctor fetches a trust list', () => {
   ): Promise<readonly Finding[]> {
     const signer = await makeListSigner()
     const provider = await makeAuthority('PID CA')
-    const text = await makeTrustList(signer, [provider.der], new Date(), change)
+    // Both lists are of one time, since a list of an earlier second is older.
+    const at = new Date()
+    const text = await makeTrustList(signer, [provider.der], at, change)
     const serviceFiles = await makeServiceFiles('verifier')
     const signerTrustAnchors = join(serviceFiles.directory, 'conf/list-signers')
     mkdirSync(signerTrustAnchors)
@@ -165,7 +167,7 @@ describe('vouchsafe doctor fetches a trust list', () => {
       const file = join(serviceFiles.directory, 'data/verifier.db')
       const store = await openDatabase<TrustListCollections>({ kind: 'sqlite', file }, verifierMigrations)
       const list = {
-        text: await makeTrustList(storedSigner ?? signer, [provider.der], new Date(), stored),
+        text: await makeTrustList(storedSigner ?? signer, [provider.der], at, stored),
         ...{ fetchedAt: Date.now(), endsAt: Date.now() + 3_600_000 },
       }
       await store.commit([{ insert: 'trust_list', id: url, value: { list } }])

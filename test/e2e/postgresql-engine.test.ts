@@ -231,13 +231,15 @@ it(
     onTestFinished(() => damaged.remove())
     await damaged.start()
     await damaged.kill()
-    const setChain = (value: string) =>
+    const changeChain = (expression: string) =>
       withConnection(postgresOf(damagedUrl), (run) =>
-        run({ text: `update ${damagedSchema}.chain set value = $1 returning value`, values: [value] }),
+        run({ text: `update ${damagedSchema}.chain set value = ${expression}`, values: [] }),
       )
-    await setChain('damaged')
+    await changeChain(`'damaged ' || value`)
     const { status, stderr } = await vouchsafe(['engine'], { cwd: damaged.directory })
     expect([status, stderr]).toEqual([2, expect.stringContaining('a value in the database is damaged')])
+    await changeChain(`substr(value, length('damaged ') + 1)`)
+    await damaged.start()
   },
   STARTS_MS,
 )
