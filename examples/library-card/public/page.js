@@ -28,7 +28,15 @@ function show(place, { link, kind, path }, { onEnd, again }) {
   return element
 }
 
-byId('new-card').addEventListener('submit', async (event) => {
+/** Says in `place` that `work` failed. */
+function orSay(place, work) {
+  return (event) =>
+    work(event).catch(() => {
+      byId(place).textContent = 'That does not work now. Try again later.'
+    })
+}
+
+const newCard = async (event) => {
   event.preventDefault()
   // The next person sees nothing of the card before, and cannot revoke it.
   byId('card-state').textContent = ''
@@ -52,9 +60,10 @@ byId('new-card').addEventListener('submit', async (event) => {
     byId('card-state').textContent = status === 'REVOKED' ? 'The card is no longer valid.' : status
     byId('revoke').hidden = status === 'REVOKED'
   }
-})
+}
+byId('new-card').addEventListener('submit', orSay('card-state', newCard))
 
-byId('new-visit').addEventListener('click', async () => {
+const newVisit = async () => {
   // The next visitor sees nothing of the one before.
   byId('visit-state').textContent = ''
   byId('request').replaceChildren()
@@ -69,4 +78,5 @@ byId('new-visit').addEventListener('click', async () => {
       again: () => byId('new-visit').click(),
     },
   )
-})
+}
+byId('new-visit').addEventListener('click', orSay('visit-state', newVisit))

@@ -51,7 +51,7 @@ export async function deploy(connection: Connection, name: string, words: Deploy
     )
   }
   const code = encodeConstructor(abi, bytecode, offChain ? [...vouchsafeArguments, ...values] : values)
-  // The component is stored first: an engine finds it with the contract, and nothing fails after the transaction.
+  // The component is stored first, so that engines find it with the contract, and a full disk costs no transaction.
   if (bytes !== undefined && connection.directory !== undefined) await storeComponent(connection.directory, bytes)
   const { transaction, block, created } = await transact(connection, undefined, code)
   if (created === undefined) throw new Error('The node does not say where the contract is.')

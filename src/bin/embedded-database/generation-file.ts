@@ -113,7 +113,7 @@ export function writeWitnesses(file: string, witnesses: readonly string[], state
   try {
     writeFileSync(temporary, '', { mode: PRIVATE })
     writeFileSync(temporary, `${[identityOf(temporary), ...witnesses, ...(state ? [state] : [])].join('\n')}\n`)
-    // After a power cut the database may have what was committed since, and must not be taken for a copy.
+    // The database stores the new witness next: a file that a power cut set back would make it look like a copy.
     flushToDisk(temporary)
     renameSync(temporary, file)
     flushToDisk(dirname(file))
