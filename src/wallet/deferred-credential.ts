@@ -47,10 +47,14 @@ export async function awaitCredential(
 
 /** The errors of a server after which the same request may succeed. */
 const PASSING_ERRORS: ReadonlySet<string> = new Set([
-  ...['issuance_pending', 'slow_down', 'temporarily_unavailable', 'server_error', 'too_many_requests'],
+  'issuance_pending',
+  'slow_down',
+  'temporarily_unavailable',
+  'server_error',
+  'too_many_requests',
 ])
 
-/** Tests whether the same request may succeed later: nobody answered, or the answer was not that of an issuer. */
+/** Tests whether the same request may succeed later: no issuer answered, or the issuer could not answer now. */
 function mayPollAgain(error: unknown): boolean {
   if (!(error instanceof WalletError)) return false
   if (error.code === 'unreachable') return true
