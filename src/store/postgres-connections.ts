@@ -43,6 +43,8 @@ export interface Statement {
   readonly values: readonly Parameter[]
   /** The name of the prepared statement, which each connection plans once. Unset for texts that occur in many forms. */
   readonly name?: string
+  /** Whether the statement has no time limit, as one that changes a large table. See {@link withConnection}. */
+  readonly mayTakeLong?: boolean
 }
 
 export interface QueryResult {
@@ -75,10 +77,11 @@ export async function openConnections(
 ): Promise<Connections> {
   const { default: pg } = await import('pg')
   // The pool waits for the promise, which its type does not say.
-  const onConnect = (client: ClientBase): unknown =>
-    setUp(client, options, `set statement_timeout = ${options.statementTimeoutMs};`).then(() =>
-      check?.((statement) => client.query(queryOf(statement))),
-    )
+  const onConnect: (client: ClientBase) => unknown = async (client) => {
+    const run: StatementRunner = (statement) => client.query(queryOf(statement))
+    await setUp(run, options, `set statement_timeout = ${options.statementTimeoutMs};`)
+    await check?.(run)
+  }
   const pool = new pg.Pool({
     ...clientConfig(options),
     max: options.maxConnections,
@@ -109,11 +112,13 @@ export async function openConnections(
 }
 
 /**
- * Runs `work` on a new connection outside the pool, without a time limit for its statements, and closes the connection.
+ * Runs `work` on a new connection outside the pool, and closes the connection. A statement rejects when the server has
+ * not answered within `answerTimeoutMs`, as a frozen server does; without a time its statements have no limit.
  */
 export async function withConnection<T>(
   options: PostgresServer,
   work: (run: StatementRunner) => Promise<T>,
+  answerTimeoutMs = 0,
 ): Promise<T> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({ ...clientConfig(options), connectionTimeoutMillis: options.connectTimeoutMs })
@@ -122,10 +127,14 @@ export async function withConnection<T>(
   const throwWithoutValues = (error: unknown): never => {
     throw withoutValues(error)
   }
+  const run: StatementRunner = (statement) => {
+    const limit = { query_timeout: statement.mayTakeLong === true ? 0 : answerTimeoutMs }
+    return client.query({ ...queryOf(statement), ...limit }).catch(throwWithoutValues)
+  }
   try {
     await client.connect().catch(throwWithoutValues)
-    await setUp(client, options).catch(throwWithoutValues)
-    return await work((statement) => client.query(queryOf(statement)).catch(throwWithoutValues))
+    await setUp(run, options)
+    return await work(run)
   } finally {
     await client.end().catch(() => undefined)
   }
@@ -200,13 +209,14 @@ function isWithdrawn(error: unknown): boolean {
 }
 
 /**
- * Matches the codes of errors for a machine, a network or a server that is down, full, or read-only. A name without an
- * address (ENOTFOUND) is one of them, since containers and headless services have an address only while they run.
+ * Matches the codes of errors for a machine, a network or a server that is down, slow, full, or read-only. A name
+ * without an address (ENOTFOUND) is one of them, since containers and headless services have an address only while they
+ * run.
  */
 const UNREACHABLE_CODES =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|ENOTFOUND|57P0\d|25006|53[123]00|08\d{3})$/
-/** Matches the messages of `pg` for a lost connection; such errors have no code. */
-const UNREACHABLE_MESSAGES = /^PostgreSQL: (timeout expired$|Connection terminated)/
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|ENOTFOUND|57014|57P0\d|25006|53[123]00|08\d{3})$/
+/** Matches the messages of `pg` for a connection that is lost or does not answer; such errors have no code. */
+const UNREACHABLE_MESSAGES = /^PostgreSQL: (timeout expired$|Query read timeout$|Connection terminated)/
 
 /**
  * Tests whether an error of this file says that the server cannot be reached, or does not accept connections or writes
@@ -236,9 +246,9 @@ function clientConfig({ host, port, database, user, password, schema, tls }: Pos
  * Selects the schema of a new connection, and runs `statements`. PgBouncer refuses a connection whose startup message
  * has these settings. PgBouncer, ignore_startup_parameters.
  */
-async function setUp(client: ClientBase, { schema }: PostgresServer, statements = ''): Promise<void> {
+async function setUp(run: StatementRunner, { schema }: PostgresServer, statements = ''): Promise<void> {
   const text = schema === undefined ? statements : `${statements} set search_path to "${schema}"`
-  if (text !== '') await client.query(text)
+  if (text !== '') await run({ text, values: [] })
 }
 
 function tlsOptions(tls: PostgresTls): ClientConfig['ssl'] {

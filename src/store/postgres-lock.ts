@@ -70,7 +70,7 @@ function holdLock(server: PostgresServer, lostBackend?: string): Promise<HeldLoc
     const untilReleased = new Promise<void>((resolveRelease) => {
       end = resolveRelease
     })
-    const connection = withConnection(server, async (run) => {
+    const hold = async (run: StatementRunner): Promise<void> => {
       await run({ text: 'begin isolation level read committed', values: [] })
       await run({ text: SETTINGS, values: [] })
       const backend = String((await run({ text: OWN_BACKEND, values: [] })).rows[0]?.backend)
@@ -89,7 +89,8 @@ function holdLock(server: PostgresServer, lostBackend?: string): Promise<HeldLoc
         },
       })
       await untilReleased
-    })
+    }
+    const connection = withConnection(server, hold, ANSWER_MS)
     connection.catch(reject)
   })
 }

@@ -18,6 +18,8 @@ const MIGRATION_LOCK = 0x766f7563
 const NOTICE_AFTER_MS = 1000
 /** How long a migration waits for a lock, longer than an automatic vacuum that is then ended (`deadlock_timeout`). */
 const LOCK_MS = 2000
+/** The time in which a server that is not frozen answers a statement that migrates nothing. */
+const ANSWER_MS = 30_000
 /** The pause before a migration is tried again, in which others use the table. */
 const LOCK_PAUSE_MS = 5000
 /** The error code of a lock that was not free in time. */
@@ -68,7 +70,7 @@ export function preparePostgres(
   migrations: readonly Migration[],
   onWait: () => void,
 ): Promise<void> {
-  return withConnection(options, async (run) => {
+  const prepare = async (run: StatementRunner): Promise<void> => {
     const problem = (await findSettingsProblem(run)) ?? (await findPoolingProblem(run, options))
     if (problem !== undefined) throw Object.assign(new Error(problem), problem === READ_ONLY && { code: '25006' })
     let isWaiting = false
@@ -81,7 +83,8 @@ export function preparePostgres(
       noteWait()
       await wait(LOCK_PAUSE_MS)
     }
-  })
+  }
+  return withConnection(options, prepare, ANSWER_MS)
 }
 
 interface MigrationRun {
@@ -161,7 +164,7 @@ async function applySteps(
   const appliedIds = await readAppliedSteps(run)
   if (appliedIds === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
   for (const { id, statements } of findMissingPostgresSteps(appliedIds ?? [], migrations)) {
-    for (const text of statements) await run({ text, values: [] })
+    for (const text of statements) await run({ text, values: [], mayTakeLong: true })
     await run({ text: 'insert into migration (id) values ($1)', values: [id] })
   }
 }
@@ -243,12 +246,16 @@ export async function findMissingRights(
   return `this user may not use all tables; run: grant ${rights.join(', ')} on ${row.lacking} to ${String(row.name)}`
 }
 
-/** Rejects with a sentence for the operator when the user lacks rights that a service needs. */
+/**
+ * Rejects with a sentence for the operator when the user lacks rights that a service needs, or when the server does not
+ * answer in time.
+ */
 export function refuseMissingRights(server: PostgresServer): Promise<void> {
-  return withConnection(server, async (run) => {
+  const refuse = async (run: StatementRunner): Promise<void> => {
     const problem = await findMissingRights(run, server)
     if (problem !== undefined) throw new Error(problem)
-  })
+  }
+  return withConnection(server, refuse, ANSWER_MS)
 }
 
 /** Reads the state of a database, and changes nothing. */

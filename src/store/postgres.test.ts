@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { freshUrl, postgresOf, retryOnConflict, serverUrl } from '../../test/support/store.ts'
 import { checkWritable, type GenerationCollections, generationCollection } from './generation.ts'
 import { openPostgres } from './postgres.ts'
-import { type StatementRunner, withConnection } from './postgres-connections.ts'
+import { isUnreachable, type StatementRunner, withConnection } from './postgres-connections.ts'
 import { refuseMissingRights } from './postgres-schema.ts'
 import { newestStatement } from './statements.ts'
 import { storeContract } from './store.contract.ts'
@@ -331,6 +331,32 @@ describe('a PostgreSQL database', () => {
     await refuseMissingRights(postgresOf(byRole))
     await administer(`revoke insert on ${schema}.used from ${role}`)
     expect((await failure(refuseMissingRights(postgresOf(byRole)))).message).toContain(` on ${schema}.used to ${role}`)
+  })
+
+  it('is not waited for longer than its time when it accepts connections and answers nothing, as if frozen', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    // AuthenticationOk and ReadyForQuery, which are the answer to the first message alone.
+    const ready = Buffer.from('5200000008000000005a0000000549', 'hex')
+    const messages: string[] = []
+    const frozen = createServer((client) => {
+      client.on('error', () => undefined)
+      client.on('data', (message) => {
+        if (messages.push(message.toString('latin1')) % 2 === 1) client.write(ready)
+        else vi.advanceTimersByTime(30_000)
+      })
+    })
+    await new Promise<void>((resolve) => frozen.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void frozen.close())
+    const { port } = frozen.address() as AddressInfo
+    const server = { ...postgresOf(serverUrl()), host: '127.0.0.1', port }
+    for (const schema of [{}, { schema: 'a' }]) {
+      const error = await failure(refuseMissingRights({ ...server, ...schema }))
+      expect(error.message).toBe('PostgreSQL: Query read timeout')
+      expect(isUnreachable(error)).toBe(true)
+    }
+    expect(messages.at(1)).toContain('pg_namespace')
+    expect(messages.at(3)).toContain('search_path')
   })
 
   it('selects a schema that is named by a word of SQL', async () => {
