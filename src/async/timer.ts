@@ -31,3 +31,13 @@ export async function endsWithin(work: Promise<unknown>, milliseconds: number): 
     clearTimeout(timer)
   }
 }
+
+/** Returns the value of `work`; undefined when `work` rejects, or has not ended within `milliseconds`. */
+export async function valueWithin<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
+  let value: T | undefined
+  const keeping = work.then((result) => {
+    value = result
+  })
+  await endsWithin(keeping, milliseconds).catch(() => false)
+  return value
+}

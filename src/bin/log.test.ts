@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { waitUntilWritten } from './log.ts'
+import { createReaderLines, logCounts, waitUntilWritten } from './log.ts'
 
 /** Makes an output whose reader takes a text each time that `take` is called. */
 function slowOutput() {
@@ -39,4 +39,15 @@ describe('all that was written', () => {
     output.destroy()
     await waitUntilWritten(output)
   })
+})
+
+it('counts the lines that a reader who is gone did not take', async () => {
+  const { dropped } = logCounts
+  const reader = new Writable({ write: (_chunk, _encoding, done) => done(new Error('write EPIPE')) })
+  const lines = createReaderLines(reader)
+  for (const line of ['a\n', 'b\n']) {
+    lines.write(line)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(logCounts.dropped - dropped).toBe(2)
 })

@@ -94,17 +94,20 @@ interface ReaderLines extends DestinationStream {
 }
 
 /** Makes a stream that writes lines to a pipe or terminal without waiting for the reader. */
-function createReaderLines(reader: NodeJS.WriteStream): ReaderLines {
+export function createReaderLines(reader: Writable): ReaderLines {
   let dropped = 0
   // The reader may close the pipe.
   reader.on('error', () => undefined)
   // Workers share one pipe, in which only the bytes of a single write stay together, so buffered lines are written
   // separately.
   Object.assign(reader, { _writev: undefined })
+  const countLost = (error?: Error | null): void => {
+    if (error) logCounts.dropped += 1
+  }
   return {
     write: (line) => {
       if (reader.writableLength + line.length <= MAX_WAITING) {
-        reader.write(line)
+        reader.write(line, countLost)
         return
       }
       dropped += 1

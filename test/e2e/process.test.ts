@@ -127,15 +127,18 @@ describe('vouchsafe issuer and verifier', () => {
   })
 
   it.each([
-    ['203.0.113.1', /^host: 203\.0\.113\.1 is not an address of this machine; name one of its own/],
+    // The machine may get the address later, and its DNS may answer later.
+    ['203.0.113.1', [75], /^host: 203\.0\.113\.1 is not an address of this machine; name one of its own/],
     [
       'nohost.invalid',
+      [2, 75],
       /^host: nohost\.invalid (is not an address of this machine; name one of its own|could not be looked up)/,
     ],
-    ['127.0.0.1:80', /^host: 127\.0\.0\.1:80 is not an address of this machine; say 127\.0\.0\.1 alone/],
-  ])('ends with 2 when the address %s is not of this machine, and says so', async (host, mistake) => {
+    ['127.0.0.1:80', [2], /^host: 127\.0\.0\.1:80 is not an address of this machine; say 127\.0\.0\.1 alone/],
+  ])('says that the address %s is not of this machine, and ends with %j', async (host, statuses, mistake) => {
     const end = await vouchsafe(['issuer'], { cwd: await serviceDirectory('issuer', { host }) })
-    expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(mistake)]])
+    expect(statuses).toContain(end.status)
+    expect(mistakesIn(end)).toEqual([expect.stringMatching(mistake)])
   })
 
   it('ends with 2 when the database cannot be opened, and names it', async () => {

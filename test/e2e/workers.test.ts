@@ -334,20 +334,38 @@ describe('two workers of one service', () => {
     expect(Number(expires)).toBeGreaterThan(0)
   })
 
-  it('have metrics without those of one that stands still, which is told', async () => {
+  const readMetrics = () => ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
+  const countCreated = async () => {
+    const { text } = await readMetrics()
+    return Number(/^vouchsafe_issuer_events_total\{type="configuration.created"\} (\d+)$/m.exec(text)?.[1])
+  }
+
+  it('have metrics without those of one that stands still, which is told, and counters that do not fall', async () => {
+    const created = await countCreated()
+    expect(created).toBeGreaterThan(0)
     const pid = pidsOf(service).get(1) ?? 0
     process.kill(pid, 'SIGSTOP')
     onTestFinished(() => void process.kill(pid, 'SIGCONT'))
     const readiness = async () => {
-      const { status, text } = await ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
+      const { status, text } = await readMetrics()
       return [status, /^vouchsafe_issuer_ready (\d)$/m.exec(text)?.[1]]
     }
     expect(await readiness()).toEqual([200, '0'])
     expect(await readiness()).toEqual([200, '0'])
     const silences = service.lines().filter(({ event }) => event === 'worker_silent')
     expect(silences).toEqual([expect.objectContaining({ level: 50, worker: 1, pid })])
+    expect(await countCreated()).toBe(created)
     process.kill(pid, 'SIGCONT')
     expect(await readiness()).toEqual([200, '1'])
+    expect(await countCreated()).toBe(created)
+  })
+
+  it('have counters that do not fall when one ends, however often', async () => {
+    const created = await countCreated()
+    for (let end = 0; end < 2; end += 1) {
+      await killWorker(service, 2).whenReplaced()
+      expect(await countCreated()).toBe(created)
+    }
   })
 
   it('read certificates again, all of them, at one signal', async () => {

@@ -7,6 +7,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { cpSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Certificate, parseCertificate } from '../../src/keys/certificate.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
@@ -17,6 +18,7 @@ import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { COMMAND, temporaryDirectory } from '../support/command.ts'
 import { API_KEY, ISSUER_URL, makeKey, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
+  changePkcs11Pin,
   compilePkcs11js,
   findSoftHsm,
   loadCompiled,
@@ -250,6 +252,24 @@ if ('missing' in found || 'missing' in compiled) {
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
       expect(await ended).toBe(0)
+
+      // The last of this test, since the token has another PIN afterwards.
+      const workers = spawn(process.execPath, [command, 'issuer', '--workers', '2'], options)
+      const lines: Record<string, unknown>[] = []
+      createInterface(workers.stdout).on('line', (line) => lines.push(JSON.parse(line) as Record<string, unknown>))
+      const linesOf = (event: string) => lines.filter((line) => line.event === event)
+      await expect.poll(() => linesOf('listening').length).toBe(1)
+      changePkcs11Pin(library, hsm, '567890')
+      // Both ask for a place at once, and one alone sends the PIN.
+      for (const { pid } of linesOf('worker_listening')) process.kill(Number(pid), 'SIGKILL')
+      const stopped = () => new Set(linesOf('worker_not_started').map(({ worker }) => worker))
+      await expect.poll(() => [...stopped()].sort()).toEqual([1, 2])
+      const mistakes = [expect.stringMatching(/^pinFile: the token refused the PIN, and no worker sends it again/)]
+      expect(linesOf('worker_not_started')[0]).toMatchObject({ mistakes })
+      expect(linesOf('refused_to_start')).toHaveLength(1)
+      const allEnded = new Promise((resolve) => workers.once('exit', resolve))
+      workers.kill('SIGTERM')
+      expect(await allEnded).toBe(0)
     })
 
     afterAll(() => {

@@ -89,6 +89,7 @@ interface KeyMaker extends PKCS11 {
     publicTemplate: readonly object[],
     privateTemplate: readonly object[],
   ): { readonly publicKey: Buffer }
+  C_SetPIN(session: Buffer, oldPin: string, newPin: string): void
   C_GetAttributeValue(session: Buffer, object: Buffer, template: readonly object[]): { readonly value: Buffer }[]
 }
 
@@ -106,25 +107,11 @@ export type Curve = keyof typeof OIDS
 
 /** Makes a key in the token, which cannot be exported; gives its public part. */
 export function makePkcs11Key(
-  { PKCS11: Module }: Pkcs11Package,
-  { module: path, label: tokenLabel, pin }: SoftHsm,
+  library: Pkcs11Package,
+  hsm: SoftHsm,
   { label, curve }: { readonly label: string; readonly curve: Curve },
 ): KeyObject {
-  const module = new Module() as KeyMaker
-  module.load(path)
-  try {
-    module.C_Initialize({ flags: 2 })
-  } catch (error) {
-    if (!(error as Error).message.includes('ALREADY_INITIALIZED')) throw error
-  }
-  const slot = module.C_GetSlotList(true).find((each) => module.C_GetTokenInfo(each).label.trim() === tokenLabel)
-  if (slot === undefined) throw new Error('the token is not there')
-  const session = module.C_OpenSession(slot, 4 | 2)
-  try {
-    module.C_Login(session, 1, pin)
-  } catch (error) {
-    if (!(error as Error).message.includes('ALREADY_LOGGED_IN')) throw error
-  }
+  const { module, session } = logIn(library, hsm)
   const common = [
     { type: 1, value: true },
     { type: 3, value: label },
@@ -139,4 +126,30 @@ export function makePkcs11Key(
   const size = { 'P-256': 65, 'P-384': 97, 'P-521': 133 }[curve]
   const key = Buffer.concat([Buffer.from(SPKI[curve], 'hex'), (point?.value ?? Buffer.alloc(0)).subarray(-size)])
   return createPublicKey({ key, format: 'der', type: 'spki' })
+}
+
+/** Gives the token another PIN; sessions that are logged in already stay so. */
+export function changePkcs11Pin(library: Pkcs11Package, hsm: SoftHsm, pin: string): void {
+  const { module, session } = logIn(library, hsm)
+  module.C_SetPIN(session, hsm.pin, pin)
+}
+
+/** Opens a session in the token, and logs in. */
+function logIn({ PKCS11: Module }: Pkcs11Package, { module: path, label, pin }: SoftHsm) {
+  const module = new Module() as KeyMaker
+  module.load(path)
+  try {
+    module.C_Initialize({ flags: 2 })
+  } catch (error) {
+    if (!(error as Error).message.includes('ALREADY_INITIALIZED')) throw error
+  }
+  const slot = module.C_GetSlotList(true).find((each) => module.C_GetTokenInfo(each).label.trim() === label)
+  if (slot === undefined) throw new Error('the token is not there')
+  const session = module.C_OpenSession(slot, 4 | 2)
+  try {
+    module.C_Login(session, 1, pin)
+  } catch (error) {
+    if (!(error as Error).message.includes('ALREADY_LOGGED_IN')) throw error
+  }
+  return { module, session }
 }

@@ -81,7 +81,7 @@ export const operatingCommands = {
       { line: 'vouchsafe callbacks retry --all', does: 'when your application is back' },
     ],
     exits: {
-      0: 'done',
+      0: 'done; of an event that is under way already, or waits for another of its session, `retried` is 0',
       2: `there is no such event, the database or the configuration cannot be read, or ${WRONG_WORDS}`,
     },
   },

@@ -88,7 +88,7 @@ export const walletCommands = {
     ],
     exits: {
       0: 'done',
-      1: 'not done: the other side refused or cannot be reached, or you did not agree',
+      1: 'not done, or done in part: the other side refused or cannot be reached, you did not agree, or the wallet lacks what is needed, or cannot read or write its files',
       2: WRONG_WORDS,
     },
   },

@@ -1,7 +1,7 @@
 /** The engine as a service kind: a server with a chain, a database, and threads for components. */
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
-import type { Chain } from '../../chain/chain.ts'
+import { type Chain, isOutage } from '../../chain/chain.ts'
 import type { Runtime } from '../../component/runtime.ts'
 import { type EngineStore, engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, readEngineConfig } from '../../engine/config.ts'
@@ -79,7 +79,8 @@ async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly 
     const note = createOncePerText((problem) => log.warn({ event: 'contract_unreadable', problem }, problem))
     chain = await openChain(config, note)
   } catch (error) {
-    return { mistake: (error as Error).message }
+    const { message, cause } = error as Error
+    return { mistake: message, isTemporary: isOutage(cause) }
   }
   // The lock is taken first, so that a newer version does not migrate the schema of a running engine.
   const lock = await lockDatabase(config.database)

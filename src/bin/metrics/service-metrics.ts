@@ -81,5 +81,16 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
 
 /** Returns the metrics of several processes as one text, each aggregated as it defines. */
 export function mergeMetrics(metricsByProcess: readonly (readonly MeasuredMetric[])[]): Promise<string> {
-  return AggregatorRegistry.aggregate(metricsByProcess.map((metrics) => [...metrics])).metrics()
+  return aggregate(metricsByProcess).metrics()
+}
+
+/** Adds up the metrics of several processes, as {@link mergeMetrics} does. */
+export function sumMetrics(
+  metricsByProcess: readonly (readonly MeasuredMetric[])[],
+): Promise<readonly MeasuredMetric[]> {
+  return aggregate(metricsByProcess).getMetricsAsJSON()
+}
+
+function aggregate(metricsByProcess: readonly (readonly MeasuredMetric[])[]): Registry {
+  return AggregatorRegistry.aggregate(metricsByProcess.map((metrics) => [...metrics]))
 }

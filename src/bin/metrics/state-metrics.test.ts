@@ -153,8 +153,11 @@ describe('the metrics of callbacks', () => {
     expect(text).toContain('i_task_failures_total{task="sweep"} 2\n')
   })
 
-  it('are left out while the database cannot be read', async () => {
-    const { registry } = measured(() => Promise.reject(new Error('gone')))
+  it.each([
+    ['cannot be read', () => Promise.reject(new Error('gone'))],
+    ['does not answer', () => new Promise<never>(() => undefined)],
+  ])('are left out while the database %s', async (_, listDue) => {
+    const { registry } = measured(listDue)
     const text = await registry.metrics()
     expect(text).toContain('# TYPE i_callbacks gauge\n')
     expect(text).not.toMatch(/^i_callback/m)

@@ -1,7 +1,7 @@
 /** Metrics of the state of a service, which are computed when metrics are read. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { cacheValue } from '../../async/cache.ts'
-import { endsWithin } from '../../async/timer.ts'
+import { endsWithin, valueWithin } from '../../async/timer.ts'
 import { countCallbacks } from '../../callback/counts.ts'
 import type { CallbackCollections } from '../../callback/queue.ts'
 import { epochSeconds } from '../../codec/time.ts'
@@ -9,8 +9,8 @@ import type { ConflictCounts } from '../../store/retry.ts'
 import type { Store } from '../../store/store.ts'
 import type { LogCounts } from '../log.ts'
 
-/** The time limit for the database in the readiness metric. */
-const READY_WITHIN_MS = 2000
+/** The time limit for the database, which is shorter than that of who reads the metrics. */
+const READ_WITHIN_MS = 2000
 /** The number of sessions that are counted, with one indexed query. */
 const NEWEST_SESSIONS = 100
 /** How long counts of rows are cached. */
@@ -70,12 +70,20 @@ export function registerTokenKeyMetrics(
   })
 }
 
+/**
+ * Returns what a metric reads from the database; undefined when the database cannot be read, or does not answer, so
+ * that all other metrics are still served.
+ */
+export function readInTime<T>(reading: Promise<T>): Promise<T | undefined> {
+  return valueWithin(reading, READ_WITHIN_MS)
+}
+
 /** Registers the gauge of readiness, which is that of `/health/ready`. */
 export function registerReadinessMetrics(
   prefix: string,
   registry: Registry,
   checkReady: () => Promise<unknown>,
-  withinMs = READY_WITHIN_MS,
+  withinMs = READ_WITHIN_MS,
 ): void {
   new Gauge({
     name: `${prefix}ready`,
@@ -93,7 +101,7 @@ export function registerReadinessMetrics(
 export function registerLogMetrics(prefix: string, registry: Registry, counts: LogCounts): void {
   new Counter({
     name: `${prefix}log_lines_dropped_total`,
-    help: 'Lines of the log that were lost, since their reader stood still or the disk took none',
+    help: 'Lines of the log that were lost, since their reader stood still or is gone, or the disk took none',
     registers: [registry],
     collect() {
       this.reset()
@@ -126,12 +134,12 @@ export function registerSessionMetrics(
   listNewestStates: (limit: number) => Promise<readonly string[]>,
   now: () => Date,
 ): void {
-  const states = cacheValue(() => listNewestStates(NEWEST_SESSIONS).catch(() => []), { ttlMs: SESSIONS_MS, now })
+  const states = cacheValue(() => readInTime(listNewestStates(NEWEST_SESSIONS)), { ttlMs: SESSIONS_MS, now })
   const name = `${prefix}sessions`
   const help = `The newest ${NEWEST_SESSIONS} sessions, by the state that they have now; events_total counts all that began and ended`
   registerStateGauge(registry, { name, help }, async () => {
     const sessions: Record<string, number> = {}
-    for (const state of await states.get()) sessions[state] = (sessions[state] ?? 0) + 1
+    for (const state of (await states.get()) ?? []) sessions[state] = (sessions[state] ?? 0) + 1
     return sessions
   })
 }
@@ -143,8 +151,7 @@ export function registerCallbackMetrics(
   store: Store<CallbackCollections>,
   now: () => Date,
 ): void {
-  // If the database cannot be read, all other metrics are still served.
-  const counts = cacheValue(() => countCallbacks(store).catch(() => undefined), { ttlMs: COUNTS_MS, now })
+  const counts = cacheValue(() => readInTime(countCallbacks(store)), { ttlMs: COUNTS_MS, now })
   const countsName = `${prefix}callbacks`
   const countsHelp = 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000'
   registerStateGauge(registry, { name: countsName, help: countsHelp }, async () => {

@@ -1,6 +1,7 @@
 /** The metrics of the trust lists of a verifier. */
 import { Gauge, type Registry } from 'prom-client'
 import { cacheValue } from '../../async/cache.ts'
+import { readInTime } from './state-metrics.ts'
 
 /** How long the rows of the lists are cached. */
 const ROWS_MS = 10_000
@@ -12,8 +13,7 @@ export function registerTrustListMetrics(
   readEnds: () => Promise<ReadonlyMap<string, number | undefined>>,
   now: () => Date,
 ): void {
-  // If the database cannot be read, all other metrics are still served.
-  const ends = cacheValue(() => readEnds().catch(() => undefined), { ttlMs: ROWS_MS, now })
+  const ends = cacheValue(() => readInTime(readEnds()), { ttlMs: ROWS_MS, now })
   new Gauge({
     name: `${prefix}trust_list_ends_seconds`,
     help: 'Time until a trust list ends, and its anchors with it; 0 when there is no list yet, negative since its end',

@@ -20,6 +20,15 @@ it('says of a file that is there and cannot be read why not, and nothing of maki
   expect(readConfigFile(file, 'issuer')).toEqual({ mistakes: [`${file}: the file cannot be read (ELOOP)`] })
 })
 
+it('says that an API key is there twice without the key', () => {
+  const file = join(directory, 'twice.json')
+  writeFileSync(file, '{"integrations": {"authentication": {"my.secret: key": "a", "my.secret: key": "b"}}}')
+  const mistake = `${file}: integrations.authentication (an API key): this member is there twice`
+  expect(readConfigFile(file)).toEqual({ mistakes: [mistake] })
+  writeFileSync(file, '{"signing": {"a": 1, "a": 2}}')
+  expect(readConfigFile(file)).toEqual({ mistakes: [`${file}: signing.a: this member is there twice`] })
+})
+
 it('names the byte order mark of a file, which nobody sees', () => {
   const file = join(directory, 'marked.json')
   writeFileSync(file, '\uFEFF{"port": 80}')

@@ -77,8 +77,13 @@ export function readConfigFile(configFile: string, service = 'issuer (or verifie
     refuseUnlessIJson(text)
     return { value }
   } catch (error) {
-    return { mistakes: [`${configFile}: ${(error as Error).message}`] }
+    return { mistakes: [`${configFile}: ${hideApiKey((error as Error).message)}`] }
   }
+}
+
+/** Replaces the path below `integrations.authentication`, whose members are API keys. */
+function hideApiKey(message: string): string {
+  return message.replace(/^(integrations\.authentication)\..*(?=: )/s, '$1 (an API key)')
 }
 
 function readProblem(configFile: string, service: string, error: unknown): string {

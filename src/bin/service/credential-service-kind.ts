@@ -4,10 +4,10 @@ import type { CallbackCollections } from '../../callback/queue.ts'
 import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
 import { type EventCollections, recordEvent } from '../../event/event.ts'
 import { createReadinessCheck } from '../../http/readiness.ts'
-import { findPkcs11Mistakes } from '../../keys/pkcs11/check.ts'
+import { findPkcs11Mistakes, type Pkcs11Mistake } from '../../keys/pkcs11/check.ts'
 import { finishRestore, type GenerationCollections } from '../../store/generation.ts'
 import { partOf, type Store } from '../../store/store.ts'
-import { openEncryptedDatabase, openServiceDatabase } from '../database/checked-database.ts'
+import { openEncryptedDatabase, openingMistakeOf, openServiceDatabase } from '../database/checked-database.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from '../effects.ts'
 import type { ServiceMetrics } from '../metrics/service-metrics.ts'
 import { documentPath } from '../terminal/document-path.ts'
@@ -21,6 +21,7 @@ import { type TokenKeyWatch, watchTokenKeys } from './token-key-task.ts'
 import { keepNewSpaceSize } from './v8-new-space.ts'
 
 const REPLACED = `a standby of the database server took over, or a backup was put back: the database may lack the newest changes, and is used again when what was open is void; see ${documentPath('docs/operating.md')}, High availability`
+const UNFIT = 'the database cannot be used; it is tried again'
 
 /** Returns the issuer or the verifier as a service kind. */
 export function credentialServiceKind<Name extends CredentialServiceName>(
@@ -47,12 +48,20 @@ async function openParts<Name extends CredentialServiceName>(
   log: Logger,
 ): Promise<{ readonly parts: StoreOf<Name> } | OpeningMistake> {
   const mistakes = await findPkcs11Mistakes(config.keys, pkcs11Tokens)
-  if (mistakes.length > 0) return { mistake: mistakes.join('; ') }
+  if (mistakes.length > 0) return openingMistakeOfKeys(mistakes)
   const result = await openStore(name, config, { log, onReplaced: createTakeover(name, config, log) })
   if ('mistake' in result) return result
   const { store, voidedSessions } = result
   logVoidedSessions(voidedSessions, log)
   return { parts: store }
+}
+
+function openingMistakeOfKeys(mistakes: readonly Pkcs11Mistake[]): OpeningMistake {
+  return {
+    mistake: mistakes.map(({ mistake }) => mistake).join('; '),
+    isTemporary: mistakes.every(({ isTemporary }) => isTemporary),
+    isPinRefused: mistakes.some(({ isPinRefused }) => isPinRefused),
+  }
 }
 
 function logVoidedSessions(voidedSessions: number | undefined, log: Logger): void {
@@ -83,6 +92,8 @@ async function openStore<Name extends CredentialServiceName>(
     return { store, voidedSessions: await voidOpenSessions(name, store) }
   } catch (error) {
     await store.close()
+    const opening = openingMistakeOf(database, error)
+    if (opening.isTemporary === true) return opening
     throw error
   }
 }
@@ -119,9 +130,12 @@ function createTakeover<Name extends CredentialServiceName>(
 ): () => Promise<string> {
   return async () => {
     log.warn({ event: 'database_replaced' }, REPLACED)
-    const result = await openStore(name, config, { log })
+    const result = await openStore(name, config, { log }).catch((error: unknown) => {
+      log.error({ event: 'database_unfit', err: error }, UNFIT)
+      throw error
+    })
     if ('mistake' in result) {
-      log.error({ event: 'database_unfit', why: result.mistake }, 'the database cannot be used; it is tried again')
+      log.error({ event: 'database_unfit', why: result.mistake }, UNFIT)
       throw new Error(result.mistake)
     }
     const { store, voidedSessions } = result

@@ -25,6 +25,9 @@ import type {
 import {
   describeListenProblem,
   listLastingMistakes,
+  PIN_REFUSED,
+  PinRefusal,
+  REFUSED,
   reportMistakes,
   reportTemporaryFailure,
   TemporaryFailure,
@@ -67,7 +70,8 @@ interface StartingProcess extends StartOptions {
 
 /**
  * Starts a service, which runs until a signal. If it cannot start, the exit status is 2, with all mistakes; it is 75 if
- * the port is in use, or the database cannot be reached or written or is in use by another engine.
+ * the port is in use, its address or a token is not there, or the database cannot be reached or written or is in use by
+ * another engine.
  */
 export async function runService(name: ServiceName, options: StartOptions): Promise<void> {
   // The files of a service are private: the database has claims, codes and keys.
@@ -82,15 +86,20 @@ export async function runService(name: ServiceName, options: StartOptions): Prom
     if (mistakes.length > 0)
       reportMistakes(log, options.configFile, nameVariables(kind.settings, mistakes, process.env))
     // The connection with the primary process would keep this process alive.
-    if (mistakes.length > 0 && primary !== undefined) exitAfterLog(2)
+    if (mistakes.length > 0 && primary !== undefined) exitAfterLog(REFUSED)
   } catch (err) {
     if (err instanceof TemporaryFailure) {
       reportTemporaryFailure(log, err)
       if (primary !== undefined) exitAfterLog(TRY_LATER)
       return
     }
+    if (err instanceof PinRefusal) {
+      reportMistakes(log, options.configFile, [err.message])
+      if (primary !== undefined) exitAfterLog(PIN_REFUSED)
+      return
+    }
     log.fatal({ event: 'start_failed', err }, 'not started; err says why')
-    if (primary !== undefined) exitAfterLog(2)
+    if (primary !== undefined) exitAfterLog(REFUSED)
     throw err
   }
 }

@@ -50,6 +50,8 @@ export interface OpeningMistake {
   readonly mistake: string
   /** Whether the settings may be right, and a later start may succeed. */
   readonly isTemporary?: boolean
+  /** Whether a token refused the PIN, so that another start with the same PIN may lock the token. */
+  readonly isPinRefused?: boolean
 }
 
 /** The open database of a service. */

@@ -30,21 +30,39 @@ export async function describeListenProblem(
   }
   if (code === 'EACCES') return { mistake: `${setting}: ${port} may not be used by this user; name one above 1023` }
   const hostProblem = describeHostProblem(code, host)
-  if (hostProblem !== undefined) return { mistake: `${within}host: ${hostProblem}` }
+  if (hostProblem !== undefined) return { mistake: `${within}host: ${hostProblem}`, isTemporary: mayComeLater(code) }
   return { mistake: `${setting}: ${message}` }
 }
 
-/** Lists the mistakes of a start that fails again. Throws a {@link TemporaryFailure} if the reason is temporary. */
-export function listLastingMistakes({ mistake, isTemporary = false }: OpeningMistake): readonly string[] {
-  if (isTemporary) throw new TemporaryFailure(mistake)
+/** Tests whether a host may be there later: the machine lacks the address, or the DNS does not answer. */
+function mayComeLater(code: string | undefined): boolean {
+  return code === 'EADDRNOTAVAIL' || code === 'EAI_AGAIN'
+}
+
+/**
+ * Lists the mistakes of a start that fails again. Throws a {@link TemporaryFailure} if the reason is temporary, and a
+ * {@link PinRefusal} if it is a refused PIN.
+ */
+export function listLastingMistakes({ mistake, isTemporary, isPinRefused }: OpeningMistake): readonly string[] {
+  if (isPinRefused === true) throw new PinRefusal(mistake)
+  if (isTemporary === true) throw new TemporaryFailure(mistake)
   return [mistake]
 }
 
 /** The exit status if a later start with the same settings may succeed: EX_TEMPFAIL of sysexits. */
 export const TRY_LATER = 75
 
-/** A start that may succeed later: the port is in use, or the database is unavailable. */
+/** A start that may succeed later: the port is in use, or the database, a token or an address is unavailable. */
 export class TemporaryFailure extends Error {}
+
+/** The exit status if a later start with the same settings fails as well. */
+export const REFUSED = 2
+
+/** The exit status of a worker whose token refused the PIN, instead of {@link REFUSED}: EX_NOPERM of sysexits. */
+export const PIN_REFUSED = 77
+
+/** A start that may lock a token if it is repeated, because the token refused the PIN. */
+export class PinRefusal extends Error {}
 
 /** Reports why the service does not start now, in the log and to the operator. The exit status is {@link TRY_LATER}. */
 export function reportTemporaryFailure(log: Logger, { message }: TemporaryFailure): void {
@@ -53,7 +71,7 @@ export function reportTemporaryFailure(log: Logger, { message }: TemporaryFailur
   process.exitCode = TRY_LATER
 }
 
-/** Reports all mistakes, in the log and to the operator. The exit status is 2. */
+/** Reports all mistakes, in the log and to the operator. The exit status is {@link REFUSED}. */
 export function reportMistakes(log: Logger, configFile: string, mistakes: readonly string[]): void {
   const count = `${mistakes.length} mistake${mistakes.length === 1 ? '' : 's'}`
   log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${count}, not started`)
@@ -62,5 +80,5 @@ export function reportMistakes(log: Logger, configFile: string, mistakes: readon
   process.stderr.write(
     `${configFile} cannot be used:\n${lines.join('')}${hint === undefined ? '' : `${removeControlCharacters(hint)}\n`}`,
   )
-  process.exitCode = 2
+  process.exitCode = REFUSED
 }

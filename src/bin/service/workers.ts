@@ -8,12 +8,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { backOffMs } from '../../async/back-off.ts'
 import { serialQueue } from '../../async/concurrency.ts'
-import type { MeasuredMetric, MetricsSource } from '../../http/metrics-server.ts'
+import type { MetricsSource } from '../../http/metrics-server.ts'
 import { forkWorker, keepCommand } from './fork-worker.ts'
 import type { ListeningConfig } from './service-kind.ts'
-import { TRY_LATER } from './start-refusal.ts'
+import { PIN_REFUSED, REFUSED, TRY_LATER } from './start-refusal.ts'
 import { MAX_END_MS } from './stopping.ts'
 import type { ListeningFacts, MessageOfWorker, MessageToWorker } from './worker.ts'
+import { addUpMetrics, type MeasuredWorker, sendToWorker } from './worker-metrics.ts'
 
 /** The pauses before a worker is replaced. */
 const PAUSES = { firstMs: 100, longestMs: 10_000 }
@@ -21,15 +22,17 @@ const PAUSES = { firstMs: 100, longestMs: 10_000 }
 const COUNTED_MS = 60_000
 /** The number of unexpected ends of a worker within that time after which the service stops. */
 const MAX_ENDS = 5
-/** The time limit for a worker to send its metrics. */
-const MEASURE_MS = 5000
 /** The time in which arrived connections are passed on to workers. */
 const PASS_ON_MS = 10
-/** The exit status of a worker that has reported why it cannot start. */
-const REFUSED_STATUS = 2
+/** The exit statuses of a worker that has reported why it cannot start. */
+const REFUSALS: readonly (number | null)[] = [REFUSED, PIN_REFUSED, TRY_LATER]
 
+/** Why no worker follows one whose token refused the PIN: each would send the PIN again, until the token locks it. */
+const PIN_MISTAKE =
+  'pinFile: the token refused the PIN, and no worker sends it again; correct it, and restart the service'
 /** The ways in which files that keep a worker from following are mended. */
-const WAYS_OUT = 'a file that changed is as it was, or a certificate that ended is renewed; new keys need a restart'
+const WAYS_OUT =
+  'a file that changed is as it was, or a certificate that ended is renewed; new keys, and a PIN that was refused, need a restart'
 
 /** The options of a service with several workers. */
 interface WorkerOptions {
@@ -67,11 +70,7 @@ interface End {
   readonly signal: string | null
 }
 
-interface StartedWorker {
-  readonly number: number
-  readonly worker: Worker
-  /** Absent if the worker ended before it listened. */
-  facts?: ListeningFacts
+interface StartedWorker extends MeasuredWorker {
   readonly ended: Promise<End>
 }
 
@@ -81,6 +80,8 @@ interface Pool extends WorkerOptions {
   /** Starts workers one at a time, since each writes the generation file of an embedded database. */
   readonly runInTurn: ReturnType<typeof serialQueue>
   isStopping: boolean
+  /** Whether a token refused the PIN of a worker. */
+  isPinRefused: boolean
 }
 
 /** Returns why a service cannot have the configured number of workers; undefined if it can. */
@@ -101,8 +102,10 @@ export function findWorkersMistake({
 /** Creates the workers of a service. `start` starts them. */
 export function createWorkers(options: WorkerOptions): Workers {
   const findProgramProblem = keepCommand()
-  const findMistakes = (): readonly string[] => [findProgramProblem() ?? [], options.findMistakes()].flat()
-  const pool: Pool = { ...options, findMistakes, running: new Set(), runInTurn: serialQueue(), isStopping: false }
+  const findMistakes = (): readonly string[] =>
+    [findProgramProblem() ?? [], pool.isPinRefused ? PIN_MISTAKE : [], options.findMistakes()].flat()
+  const state = { running: new Set<StartedWorker>(), isStopping: false, isPinRefused: false }
+  const pool: Pool = { ...options, ...state, findMistakes, runInTurn: serialQueue() }
   return {
     start: async () => {
       try {
@@ -114,7 +117,7 @@ export function createWorkers(options: WorkerOptions): Workers {
         throw error
       }
     },
-    metrics: addUpMetrics(pool),
+    metrics: addUpMetrics(pool.running, pool.log),
     signal: (signal) => sendToAll(pool, { signal }),
     end: (signal) => endWorkers(pool, signal),
   }
@@ -128,7 +131,7 @@ async function startWorkers(pool: Pool): Promise<WorkersStart> {
     if (pool.isStopping) return { isStopping: true }
     if (startedWorker.facts === undefined) {
       const { status } = await startedWorker.ended
-      return { status: status ?? 1 }
+      return { status: status === PIN_REFUSED ? REFUSED : (status ?? 1) }
     }
     workersGivenUp.push(keepWorker(pool, startedWorker))
     if (number === workers) return { facts: startedWorker.facts, givenUp: Promise.race(workersGivenUp) }
@@ -147,7 +150,10 @@ async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
   })
   const startedWorker: StartedWorker = { number, worker, ended }
   pool.running.add(startedWorker)
-  void ended.then(() => pool.running.delete(startedWorker))
+  void ended.then(({ status }) => {
+    pool.running.delete(startedWorker)
+    if (status === PIN_REFUSED) pool.isPinRefused = true
+  })
   const listening = new Promise<void>((resolve) => {
     worker.on('message', (message: MessageOfWorker) => {
       if ('passOn' in message) void passOnConnections(worker)
@@ -180,7 +186,7 @@ async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
     const { pid } = current.worker.process
     pool.log.error({ event: 'worker_ended', worker: number, pid, status, signal }, 'a worker ended; another follows')
     const at = performance.now()
-    const isRefused = status === REFUSED_STATUS || status === TRY_LATER
+    const isRefused = REFUSALS.includes(status)
     ends = [...ends, { at, isRefused }].filter((end) => at - end.at < COUNTED_MS)
     if (ends.filter(({ isRefused }) => !isRefused).length >= MAX_ENDS) return number
     const next = await replaceWorker(pool, number, ends.length)
@@ -191,20 +197,27 @@ async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
 
 /** Starts a worker after a pause, and tries that again; undefined if the service stops meanwhile. */
 async function replaceWorker(pool: Pool, number: number, ends: number): Promise<StartedWorker | undefined> {
-  const event = 'worker_not_started'
   for (let pauses = ends; ; pauses++) {
     await wait(backOffMs(PAUSES, pauses))
-    const mistakes = pool.isStopping ? [] : pool.findMistakes()
-    if (mistakes.length > 0) {
-      pool.log.error({ event, worker: number, mistakes }, `no worker follows until ${WAYS_OUT}`)
-      continue
-    }
     try {
-      return await pool.runInTurn(async () => (pool.isStopping ? undefined : startWorker(pool, number)))
+      const next = await pool.runInTurn(() => startUnlessMistaken(pool, number))
+      if (next !== 'mistaken') return next
     } catch (err) {
-      pool.log.error({ event, worker: number, err }, 'the system starts no process for a worker; it is tried again')
+      pool.log.error(
+        { event: 'worker_not_started', worker: number, err },
+        'the system starts no process for a worker; it is tried again',
+      )
     }
   }
+}
+
+/** Starts a worker, if there are no mistakes; undefined if the service stops. */
+async function startUnlessMistaken(pool: Pool, number: number): Promise<StartedWorker | 'mistaken' | undefined> {
+  if (pool.isStopping) return undefined
+  const mistakes = pool.findMistakes()
+  if (mistakes.length === 0) return startWorker(pool, number)
+  pool.log.error({ event: 'worker_not_started', worker: number, mistakes }, `no worker follows until ${WAYS_OUT}`)
+  return 'mistaken'
 }
 
 async function endWorkers(pool: Pool, signal: string): Promise<void> {
@@ -223,66 +236,8 @@ async function endWorkers(pool: Pool, signal: string): Promise<void> {
   throw new Error(failedWorkers.map((end) => `worker ${end.number} ended with ${end.signal ?? end.status}`).join(', '))
 }
 
-/** Creates the metrics of all workers, each aggregated as it defines. The code is loaded with the first request. */
-function addUpMetrics(pool: Pool): MetricsSource {
-  let lastQuestion = 0
-  let silentBefore: readonly StartedWorker[] = []
-  return {
-    contentType: 'text/plain; version=0.0.4; charset=utf-8',
-    metrics: async () => {
-      const { mergeMetrics } = await import('../metrics/service-metrics.ts')
-      const listening = [...pool.running].filter(({ facts }) => facts !== undefined)
-      const answers = await Promise.all(listening.map((each) => measureWorker(each, ++lastQuestion)))
-      const silent = listening.filter((_, index) => answers[index] === undefined)
-      for (const { number, worker } of silent.filter((each) => !silentBefore.includes(each))) {
-        const line = { event: 'worker_silent', worker: number, pid: worker.process.pid }
-        pool.log.error(line, 'a worker does not give its metrics: it hangs; kill the process pid, and another follows')
-      }
-      silentBefore = silent
-      const metrics = answers.flatMap((answer) => (answer === undefined ? [] : [answer]))
-      if (metrics.length === 0) throw new Error('no worker gives its metrics')
-      return mergeMetrics(silent.length === 0 ? metrics : [...metrics, makeUnready(metrics[0] ?? [])])
-    },
-  }
-}
-
-/** Returns the gauge of readiness of a worker as one that is not ready has it. */
-function makeUnready(metrics: readonly MeasuredMetric[]): readonly MeasuredMetric[] {
-  return metrics
-    .filter(({ name }) => /^vouchsafe_[a-z]+_ready$/.test(name))
-    .map((metric) => ({ ...metric, values: metric.values.map((each) => ({ ...each, value: 0 })) }))
-}
-
-/** Requests the metrics of a worker; empty if it ends meanwhile, and undefined after a time limit. */
-async function measureWorker(
-  { worker, ended }: StartedWorker,
-  measure: number,
-): Promise<readonly MeasuredMetric[] | undefined> {
-  const late = new AbortController()
-  const answer = new Promise<readonly MeasuredMetric[]>((resolve) => {
-    const onMessage = (message: MessageOfWorker): void => {
-      if (!('measured' in message && message.measured === measure)) return
-      resolve(message.metrics)
-    }
-    worker.on('message', onMessage)
-    late.signal.addEventListener('abort', () => worker.off('message', onMessage))
-  })
-  const timeout = wait(MEASURE_MS, undefined, { signal: late.signal }).catch(() => undefined)
-  sendToWorker(worker, { measure })
-  try {
-    return await Promise.race([answer, ended.then(() => []), timeout])
-  } finally {
-    late.abort()
-  }
-}
-
 function sendToAll({ running }: Pool, message: MessageToWorker): void {
   for (const { worker } of running) sendToWorker(worker, message)
-}
-
-function sendToWorker(worker: Worker, message: MessageToWorker): void {
-  // A message to an ended worker is lost; the event `exit` reports its end.
-  worker.send(message, undefined, undefined, () => undefined)
 }
 
 /** Returns a promise that never resolves, for a worker that is not replaced. */

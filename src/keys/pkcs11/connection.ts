@@ -90,7 +90,8 @@ function findSlot(module: PKCS11, place: Pkcs11Place): Buffer {
   if (others.length > 0)
     throw new Pkcs11Error(`there are several ${name}; name the slot instead: ${slots.map(slotId).join(', ')}`)
   const presentTokens = slots.map((each, index) => `${labels[index] ?? ''} (slot ${slotId(each)})`).join(', ')
-  throw new Pkcs11Error(`there is no ${name}; put it there, or name one of these: ${presentTokens || 'none is there'}`)
+  const advice = `put it there, or name one of these: ${presentTokens || 'none is there'}`
+  throw new Pkcs11Error(`there is no ${name}; ${advice}`, { cause: new Error('CKR_TOKEN_NOT_PRESENT') })
 }
 
 /** Returns the slot id, which pkcs11js has as the bytes of a native integer. */

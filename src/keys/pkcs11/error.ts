@@ -54,8 +54,9 @@ export function pkcs11Error(error: unknown): Pkcs11Error {
   return new Pkcs11Error(`${text} (${code})`, { cause: error })
 }
 
-/** Returns the name of the error code, from the message of pkcs11js. */
+/** Returns the name of the error code, from the message of pkcs11js; empty for other values than errors. */
 export function pkcs11Code(error: unknown): string {
-  const { message } = error as Error
+  if (!(error instanceof Error)) return ''
+  const { message } = error
   return /CKR_\w+/.exec(message)?.[0] ?? message
 }

@@ -315,18 +315,22 @@ describe('a key in a token', () => {
   })
 
   it('is tried before a service starts: it must be the key of the certificate', async () => {
-    const keysOf = (keyLabel: string) => ({
-      signing: { pkcs11Key: { ...KEY, keyLabel }, chain: chains.ES256, previous: [] },
+    const keysOf = (keyLabel: string, change: Partial<Pkcs11Key> = {}) => ({
+      signing: { pkcs11Key: { ...KEY, keyLabel, ...change }, chain: chains.ES256, previous: [] },
       secrets: ['signing-key'] as const,
     })
     expect(await findPkcs11Mistakes(keysOf('ES256'), tokens)).toEqual([])
     token.keys.set('other', (await storedKey('ES256')).stored)
-    expect(await findPkcs11Mistakes(keysOf('other'), tokens)).toEqual([
-      'signing.pkcs11: the key is not the one of the first certificate (CN=Uni); name its certificate, or another keyLabel',
-    ])
-    expect(await findPkcs11Mistakes(keysOf('none'), tokens)).toEqual([
-      expect.stringMatching(/^signing\.pkcs11: the token has no private key/),
-    ])
+    const lasting = { isTemporary: false, isPinRefused: false }
+    const otherKey =
+      'signing.pkcs11: the key is not the one of the first certificate (CN=Uni); name its certificate, or another keyLabel'
+    expect(await findPkcs11Mistakes(keysOf('other'), tokens)).toEqual([{ ...lasting, mistake: otherKey }])
+    const noKey = expect.stringMatching(/^signing\.pkcs11: the token has no private key/) as string
+    expect(await findPkcs11Mistakes(keysOf('none'), tokens)).toEqual([{ ...lasting, mistake: noKey }])
+    const away = keysOf('ES256', { place: { tokenLabel: 'away' } })
+    expect(await findPkcs11Mistakes(away, tokens)).toMatchObject([{ isTemporary: true, isPinRefused: false }])
+    const wrongPin = keysOf('ES256', { pin: '9999' })
+    expect(await findPkcs11Mistakes(wrongPin, tokens)).toMatchObject([{ isTemporary: false, isPinRefused: true }])
   })
 
   it('needs the certificate of an EC key', async () => {
