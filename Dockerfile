@@ -7,7 +7,8 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN node build/bundle.js
+# The files of a checkout may be private to its user, and the service runs as another.
+RUN node build/bundle.js && chmod -R a+rX dist deploy/ready.mjs LICENSE
 
 FROM node:${NODE_VERSION}-bookworm-slim AS service
 ENV NODE_ENV=production
@@ -16,7 +17,7 @@ WORKDIR /srv/vouchsafe
 RUN mkdir conf data && chown node:node data && ln -s /opt/vouchsafe/dist/vouchsafe.cjs /usr/local/bin/vouchsafe
 COPY --from=build /build/LICENSE /opt/vouchsafe/
 COPY --from=build /build/dist /opt/vouchsafe/dist
-COPY deploy/ready.mjs /opt/vouchsafe/
+COPY --from=build /build/deploy/ready.mjs /opt/vouchsafe/
 USER 1000:1000
 VOLUME /srv/vouchsafe/data
 STOPSIGNAL SIGTERM

@@ -162,7 +162,7 @@ it('no layer of a build has what git ignores: keys, credentials and configuratio
 
 it('the images have what the services need: a test runs them from a copy of these files alone', () => {
   expect(target('service')).toContain('COPY --from=build /build/dist /opt/vouchsafe/dist\n')
-  expect(target('service')).toContain('COPY deploy/ready.mjs /opt/vouchsafe/\n')
+  expect(target('service')).toContain('COPY --from=build /build/deploy/ready.mjs /opt/vouchsafe/\n')
   expect(target('service')).toContain('USER 1000:1000\n')
 })
 
