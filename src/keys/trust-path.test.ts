@@ -88,6 +88,18 @@ describe('a certificate is trusted', () => {
     expect(outcome([leaf, intermediate], [leaf, root])).toEqual(['Leaf'])
   })
 
+  test('by another path where it is an anchor itself, and that path is not accepted', () => {
+    const [chain, anchors] = [
+      [leaf, intermediate],
+      [leaf, root],
+    ].map((all) => all.map((one) => one.certificate))
+    const options = { now: NOW, clockSkewSeconds: 0 }
+    const long = findTrustPath(chain ?? [], anchors ?? [], { ...options, accepts: (path) => path.length > 1 })
+    expect(long).toMatchObject({ path: { length: 3 } })
+    const none = findTrustPath(chain ?? [], anchors ?? [], { ...options, accepts: () => false })
+    expect(none).toHaveProperty('problem')
+  })
+
   test('when an anchor issued it', () => {
     expect(outcome([issue('Direct', root)], [root])).toEqual(['Direct', 'Root'])
   })

@@ -89,7 +89,7 @@ export function findTrustPath(
   const problem = certificateProblem(leaf, now, clockSkewSeconds)
   if (problem !== undefined) return untrustedPath(leaf, problem)
   // Certificates with equal fingerprints are identical.
-  if (anchors.some(({ fingerprint }) => fingerprint === leaf.fingerprint)) return { path: [leaf] }
+  if (anchors.some(({ fingerprint }) => fingerprint === leaf.fingerprint) && accepts([leaf])) return { path: [leaf] }
   // Removes duplicates; the leaf remains the object that is in the path.
   const certificates = new Map(chain.map((certificate) => [certificate.fingerprint, certificate])).set(
     leaf.fingerprint,

@@ -546,6 +546,26 @@ describe('who may sign a list', () => {
     ],
   ])('%s', async (_, change) => expect(await ofToken(change)).toMatch(/^passed/))
 
+  it('a provider whom the authority of the issuer certified, also where the issuer is an anchor itself', async () => {
+    const authority = await makeAuthority('Pinned CA')
+    const anchors = [toPem(authority.der)]
+    const self = await startWorld({
+      outbound: network.outbound,
+      anchors,
+      issuerCertificates: (key) => {
+        const own = toPem(certify(authority, key))
+        anchors.push(own)
+        return Promise.resolve(own)
+      },
+    })
+    onTestFinished(() => self.services.close())
+    const uri = newListUri()
+    const parts = tokenParts(self, uri, entries(IDX, 0))
+    await by(() => authority, { name, uris, purposes })(parts, uri)
+    network.at.set(uri, await signList(parts))
+    expect(await statusOfCredential(self, tokenAt(uri))).toMatch(/^passed/)
+  })
+
   it('the issuer with a certificate for certificates alone where that is an anchor, and not otherwise', async () => {
     const outcomeWhere = async (isAnchor: boolean): Promise<string> => {
       const anchors: string[] = []

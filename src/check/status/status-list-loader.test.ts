@@ -149,6 +149,17 @@ describe('a list that was named', () => {
     expect(await passTime(290 * SECOND)).toBe(requests)
   })
 
+  it('is not replaced by one that its check refuses, until its time is over', async () => {
+    const refuse: FindSuccessorProblem = (_next, _last, { isOver }) => (isOver ? undefined : 'it is older')
+    const { world, load, name, passTime } = makeLists({ findSuccessorProblem: refuse })
+    await name()
+    expect(await passTime(240 * SECOND)).toBe(2)
+    expect(await load()).toMatchObject({ fetchedAt: new Date(START) })
+    world.time = START + 300 * SECOND
+    expect(await passTime(0)).toBe(3)
+    expect(await load()).toMatchObject({ isCached: true, fetchedAt: new Date(START + 300 * SECOND) })
+  })
+
   it('is not fetched again before it was verified', async () => {
     const { load, passTime } = makeLists()
     await load()

@@ -18,8 +18,15 @@ import {
 } from './status-list-request.ts'
 import type { FetchedStatusList } from './status-list-token.ts'
 
-/** Returns why a list cannot take the place of the last one, which was verified; undefined if it can. */
-export type FindSuccessorProblem = (next: FetchedStatusList, last: FetchedStatusList, now: Date) => string | undefined
+/**
+ * Returns why a list cannot take the place of the last one, which was verified; undefined if it can. An older list can
+ * when `isOver`, the time of the last one: the processes of an issuer may each sign the same list at another time.
+ */
+export type FindSuccessorProblem = (
+  next: FetchedStatusList,
+  last: FetchedStatusList,
+  at: { readonly now: Date; readonly isOver: boolean },
+) => string | undefined
 
 /**
  * A list, or why it could not be loaded. The caller calls `markVerified` after it has verified signature, times and
@@ -83,8 +90,11 @@ const REFRESH_JITTER = 0.15
 const MAX_CACHED_BYTES = 64 * 1024 * 1024
 /** The minimum size of a cache entry, which limits the cache to about a thousand entries. */
 const MIN_ENTRY_BYTES = MAX_CACHED_BYTES / 1024
-/** The maximum number of unreachable lists of one response, since the wallet waits meanwhile. */
-const MAX_UNREACHABLE = 2
+/**
+ * The maximum number of unreachable lists of one response, since the wallet waits meanwhile: as many as one credential
+ * of our issuer names (`"status": "bitstring"`).
+ */
+const MAX_UNREACHABLE = 3
 const AFTER_UNREACHABLE = `it was not fetched, because ${MAX_UNREACHABLE} status lists of this response could not be fetched`
 /** The time limit for loading all lists of one response. */
 const MAX_WAIT_MS = 15_000
@@ -141,7 +151,11 @@ async function refreshDueList(
   refresh.dueAt = drawRefreshTime(entry.until, effects)
   const result = await requestList(entry, effects, allowPrivateAddresses)
   const at = now()
-  const why = 'list' in result ? refresh.findSuccessorProblem(result.list, refresh.list, at) : failureText(result)
+  const isOver = at.getTime() >= entry.until
+  const why =
+    'list' in result
+      ? refresh.findSuccessorProblem(result.list, refresh.list, { now: at, isOver })
+      : failureText(result)
   if ('list' in result && why === undefined) {
     const { list } = result
     const until = endOf(result)
@@ -153,7 +167,7 @@ async function refreshDueList(
   }
   const text = 'a status list was not fetched again; the last one is used until its end'
   log.warn({ event: 'status_list_not_usable', why }, text)
-  if (at.getTime() >= entry.until) entry.refresh = undefined
+  if (isOver) entry.refresh = undefined
 }
 
 function keyOf({ kind, uri }: ListReference): string {

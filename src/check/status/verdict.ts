@@ -44,8 +44,8 @@ export interface StatusCheckContext {
   readonly parseCertificate: (der: Uint8Array) => Certificate
   /** Whether TLS server certificates may sign status lists. */
   readonly acceptTlsServerCertificates: boolean
-  /** Finds the path from the issuer of a credential to a trust anchor. */
-  readonly findIssuerPath: () => TrustPath
+  /** Finds a path from the issuer of a credential to a trust anchor: one for which `accepts` returns true, if any. */
+  readonly findIssuerPath: (accepts: (path: readonly Certificate[]) => boolean) => TrustPath
   readonly status: StatusPolicy
 }
 
@@ -120,12 +120,12 @@ function makeSuccessorCheck(
   [signer]: readonly Certificate[],
   { clockSkewSeconds }: StatusCheckContext,
 ): FindSuccessorProblem {
-  return (next, last, now) => {
+  return (next, last, { now, isOver }) => {
     if (!isDeepStrictEqual(lastingPartsOf(next), lastingPartsOf(last)))
       return 'its certificates, its issuer or its statusPurpose are not those of the last one'
     if (signer === undefined || !next.isSignedBy(signer.publicKey))
       return 'its signature is not by the key of the last one'
-    if (latestBeginning(next) < latestBeginning(last)) return 'it is older than the last one'
+    if (!isOver && latestBeginning(next) < latestBeginning(last)) return 'it is older than the last one'
     const problem = findValidityProblem(signer, now, clockSkewSeconds)
     return problem === undefined
       ? timeProblem(next, { now, clockSkewSeconds })
@@ -217,9 +217,7 @@ function signerProblem(
   if ('problem' in trustPath) return trustPath.problem
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
   if (hasIssuerKey || isSameIssuer(trustPath.path, issuerLeaf, identifiers)) return undefined
-  if (trustPoint === undefined ? isProvider(trustPath.path, context.findIssuerPath()) : !isDocumentSigner(leaf)) {
-    return undefined
-  }
+  if (trustPoint === undefined ? isProvider(trustPath.path, context) : !isDocumentSigner(leaf)) return undefined
   const signer = leaf.subjectText || 'a certificate without a subject'
   return `it is signed by ${signer}, who is not the issuer of what has this status`
 }
@@ -258,11 +256,17 @@ function isSameIssuer(path: readonly Certificate[], issuer: Certificate, identif
  * issuer. An authority for mdocs (IACA), which certified the issuer as a document signer, needs no extended key usage
  * for that. ISO/IEC 18013-5 12.3.6.2 and annex B.
  */
-function isProvider(path: readonly Certificate[], issuerPath: TrustPath): boolean {
-  if ('problem' in issuerPath) return false
+function isProvider(
+  path: readonly Certificate[],
+  { findIssuerPath }: Pick<StatusCheckContext, 'findIssuerPath'>,
+): boolean {
+  const anchor = path.at(-1)?.fingerprint
+  const leadsToSameAnchor = (each: readonly Certificate[]): boolean => each.at(-1)?.fingerprint === anchor
+  const issuerPath = findIssuerPath(leadsToSameAnchor)
+  if ('problem' in issuerPath || !leadsToSameAnchor(issuerPath.path)) return false
   const [signer, signerCa] = path
   const [issuer, issuerCa] = issuerPath.path
-  if (signer === undefined || path.at(-1)?.fingerprint !== issuerPath.path.at(-1)?.fingerprint) return false
+  if (signer === undefined) return false
   const { extendedKeyUsage } = signer
   if (extendedKeyUsage !== undefined) return extendedKeyUsage.includes(EXTENDED_KEY_USAGE.statusSigning)
   const isOfSameCa = signerCa !== undefined && signerCa.fingerprint === issuerCa?.fingerprint

@@ -211,7 +211,7 @@ const statusCheck: ClientCheck = {
         trustAnchors: context.anchors,
         parseCertificate,
         acceptTlsServerCertificates: false,
-        findIssuerPath: () => trustPathOf(certificates, context),
+        findIssuerPath: (accepts) => trustPathOf(certificates, context, accepts),
       },
     )
   },
@@ -223,6 +223,10 @@ function passUnless(problem: string | undefined): Verdict {
   return problem === undefined ? pass() : fail(problem)
 }
 
-function trustPathOf(chain: readonly Certificate[], { anchors, now, clockSkewSeconds }: ClientCheckContext): TrustPath {
-  return findTrustPath(chain, anchors, { now, clockSkewSeconds })
+function trustPathOf(
+  chain: readonly Certificate[],
+  { anchors, now, clockSkewSeconds }: ClientCheckContext,
+  accepts: (path: readonly Certificate[]) => boolean = () => true,
+): TrustPath {
+  return findTrustPath(chain, anchors, { now, clockSkewSeconds, accepts })
 }

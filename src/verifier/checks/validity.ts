@@ -71,7 +71,7 @@ function statusVerdict({ issuerChain, ...evidence }: EvidenceWithChain, context:
   if ('problem' in certificates) return cannotAsk('the certificates of the issuer could not be read')
   return fetchStatusVerdict(
     { ...evidence, listType: context.format.statusListType, identifiers: evidence.issuer.identifiers, certificates },
-    { ...context, findIssuerPath: () => context.findIssuerPath(issuerChain) },
+    { ...context, findIssuerPath: (accepts) => context.findIssuerPath(issuerChain, accepts) },
   )
 }
 
