@@ -1,13 +1,16 @@
 /** Makes the dataset from the claims of a person, as the operator's OpenID Connect provider returned them. */
+import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import type { ClaimTemplate, DatasetMapping } from '../config/claim-datasets.ts'
 import type { Configuration } from '../credential/format.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
 
-/** The dataset, and the names of required claims that the account lacks. */
 export interface ClaimsDataset {
   readonly dataset: JsonObject
+  /** The names of required claims that the account lacks. */
   readonly missing: readonly string[]
+  /** Whether two of the mappings give a member different values. */
+  readonly isContradictory: boolean
 }
 
 type NamedConfiguration = Pick<Configuration, 'posted'> & { readonly id: string }
@@ -41,13 +44,14 @@ export function claimNamesOf(datasets: Iterable<DatasetMapping>): readonly strin
   return [...new Set(names.flatMap((name) => [name, verificationClaimOf(name) ?? name]))]
 }
 
-/** Makes one dataset by all `mappings`. */
+/** Makes one dataset by all `mappings`, whose values hold for all credentials. */
 export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMapping[]): ClaimsDataset {
   const missing = new Set<string>()
   const parts = mappings.map(({ claims: template, constants }) => {
     return mergeMembers(constants, fillTemplate(template, claims, missing))
   })
-  return { dataset: parts.reduce(mergeMembers, {}), missing: [...missing] }
+  const isContradictory = parts.some((part, index) => parts.slice(0, index).some((other) => contradicts(part, other)))
+  return { dataset: parts.reduce(mergeMembers, {}), missing: [...missing], isContradictory }
 }
 
 /**
@@ -106,6 +110,17 @@ function readVerification(claims: JsonObject, name: string): boolean | undefined
 
 function verificationClaimOf(name: string): string | undefined {
   return Object.hasOwn(VERIFIED_BY, name) ? VERIFIED_BY[name] : undefined
+}
+
+/** Tests whether a member of both objects has different values. */
+function contradicts(one: JsonObject, other: JsonObject): boolean {
+  return Object.entries(one).some(([name, value]) => {
+    const counterpart = memberOf(other, name)
+    if (counterpart === undefined) return false
+    return isObject(value) && isObject(counterpart)
+      ? contradicts(value, counterpart)
+      : !isDeepStrictEqual(value, counterpart)
+  })
 }
 
 /** Merges two objects. For a member of both, the value of `other` wins. */

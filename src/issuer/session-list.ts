@@ -33,7 +33,7 @@ function entryOf(id: string, session: IssuanceSession, now: Date): Entry {
     session_id: id,
     status,
     created_at: epochSeconds(session.createdAt),
-    expires_at: epochSeconds(session.expiresAt),
+    expires_at: epochSeconds(endOfIssuance(session)),
     ...(endedAt === undefined ? {} : { ended_at: epochSeconds(endedAt) }),
     credential_configurations: [...session.configurationIds],
   }

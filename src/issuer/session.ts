@@ -272,8 +272,9 @@ function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
 }
 
 /**
- * Refuses with `credential_request_denied` after ten batches of the same configuration for one access token, and after
- * a thousand credentials of the session. Refuses with `invalid_token` if another process has ended the session.
+ * Refuses with `credential_request_denied` after ten batches of the same configuration for one access token, those that
+ * wait for a decision among them, and after a thousand credentials of the session. Refuses with `invalid_token` if
+ * another process has ended the session.
  */
 export function refuseOverLimits(
   session: IssuanceSession,
@@ -282,9 +283,14 @@ export function refuseOverLimits(
   refuseEnded(session)
   const { issued, token, deferral } = session
   const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((batch) => batch.configurationId)
-  const ids = [...issuedIds, ...(deferral?.waiting ?? [])]
+  // After the decision a wallet that lost its transaction ids asks anew.
+  const waitingIds = isUndecided(session) ? (deferral?.waiting ?? []) : []
+  const ids = [...issuedIds, ...waitingIds]
   if (ids.filter((id) => id === configurationId).length >= MAX_BATCHES) {
-    refuse('credential_request_denied', `this credential has been issued ${MAX_BATCHES} times for this access token`)
+    refuse(
+      'credential_request_denied',
+      `this credential has been issued or asked for ${MAX_BATCHES} times by this access token`,
+    )
   }
   if (issued.reduce((sum, batch) => sum + (batch.count ?? 1), count) > MAX_ISSUED) {
     refuse('credential_request_denied', `a session issues at most ${MAX_ISSUED} credentials; start a new one`)

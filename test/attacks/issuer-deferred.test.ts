@@ -97,11 +97,14 @@ afterAll(() => services.close())
 describe('a deferred session', () => {
   it('lets the wallet wait until the application has the data, and then gives it once', async () => {
     const ready = await deferredSession()
-    expect(await statusOfSession(ready)).toMatchObject({
+    const status = await statusOfSession(ready)
+    expect(status).toMatchObject({
       status: 'STARTED',
       credentials: [],
       deferred: { state: 'PENDING', waiting_requests: 0 },
     })
+    // The offer lasts ten minutes, and the session as long as its tokens.
+    expect(Number(status.expires_at)).toBeGreaterThan(seconds() + 6 * 86_400)
     const id = await wait(ready)
     expect(await statusOfSession(ready)).toMatchObject({ status: 'STARTED', deferred: { waiting_requests: 1 } })
     const again = await fetchLater(ready.token, { transaction_id: id, unknown: true })
@@ -180,11 +183,23 @@ describe('a deferred session', () => {
     }
     await eleventh()
     await complete(ready.sessionId)
-    await eleventh()
     for (const id of ids) expect((await fetchLater(ready.token, { transaction_id: id })).status).toBe(200)
     await eleventh()
     expect((await statusOfSession(ready)).credentials).toHaveLength(10)
     expect((await eventsOf(ready)).filter((type) => type === 'issuance.deferred')).toHaveLength(1)
+  })
+
+  it('gives ten copies to a wallet that lost all its transaction ids before the decision, and no eleventh', async () => {
+    const ready = await deferredSession()
+    const ids: string[] = []
+    for (let copy = 0; copy < 10; copy += 1) ids.push(await wait(ready))
+    await complete(ready.sessionId)
+    const ask = async () => request({ ...ready, nonce: await fetchNonce(services, ready.sessionId) })
+    for (let copy = 0; copy < 10; copy += 1) expect((await ask()).status).toBe(200)
+    const denied = { status: 400, error: DENIED, why: /10 times/ }
+    await expectRefusal(await ask(), denied)
+    await expectRefusal(await fetchLater(ready.token, { transaction_id: ids[0] ?? '' }), denied)
+    expect((await statusOfSession(ready)).credentials).toHaveLength(10)
   })
 
   it('that is denied tells every wallet so, in the words of the application, which are in no log', async () => {

@@ -384,7 +384,8 @@ describe('issuance', () => {
       session_id: ready.sessionId,
       status: 'STARTED',
       created_at: created,
-      expires_at: created + 3600,
+      // The offer was used, and its access token is good for five minutes.
+      expires_at: created + 300,
       offer_fetched_at: created,
       credential_configurations: ids,
       credentials: [],

@@ -135,7 +135,8 @@ describe('the list of issuance sessions', () => {
         session_id: issued.sessionId,
         status: 'SUCCEEDED',
         created_at: at() - 1,
-        expires_at: at() + 599,
+        // The access token of the used offer is good for five minutes.
+        expires_at: at() + 299,
         ended_at: at() - 1,
         credential_configurations: [expect.any(String)],
       },

@@ -284,6 +284,24 @@ describe('signing in for a wallet', () => {
     expect(all.services.logLines.filter((each) => each.includes('sign_in_unfit'))).toEqual([])
   })
 
+  it('lets a person whose answer was lost sign in for a deferred offer again, in the same browser', async () => {
+    const more = { deferred: true, credential_dataset: undefined }
+    const { sessionId, issuerState } = await offerFor(all.services, all.configurationId, more)
+    const form = { scope: SCOPE, issuer_state: issuerState }
+    const lost = await comeToPage(all.services, form)
+    const lostAnswer = await comeBack(all, lost)
+    const again = await comeToPage(all.services, form, lost.browser)
+    const code = (await wayToWallet(all.services, again.browser, await comeBack(all, again))).code ?? ''
+    const lostCode = (await wayToWallet(all.services, lost.browser, lostAnswer)).code ?? ''
+    await expectRefusal(await redeemCode(all.services, tokenForm(lost.wallet, lostCode)), {
+      status: 400,
+      error: 'invalid_grant',
+      why: /another person/,
+    })
+    await tokenBody(await redeemCode(all.services, tokenForm(again.wallet, code)))
+    expect(await datasetOf(sessionId)).toMatchObject({ credentialSubject: { given_name: 'Ada' } })
+  })
+
   it('gives the one person that an offer is for the data that it has already', async () => {
     const own = { credentialSubject: { given_name: 'Ada', family_name: 'Lovelace', student_number: '1815' } }
     const more = { credential_dataset: own, person: { sub: 'person-of-the-test', email: ACCOUNT.email } }
@@ -360,6 +378,21 @@ describe('an account that lacks what a credential needs', () => {
     expect(new URL(wallet.headers.get('location') ?? '').searchParams.get('error')).toBe('access_denied')
     const line = all.services.logLines.find((each) => each.includes('sign_in_unfit')) ?? ''
     expect(JSON.parse(line)).toMatchObject({ missing: ['birthdate', 'address.street'] })
+    await all.services.close()
+  })
+
+  it('of two credentials that have different values for one claim is one too, in whatever order they are', async () => {
+    const claims = { credentialSubject: { given_name: 'given_name', family_name: 'family_name' } }
+    const roleOf = (role: string) => ({ claims, constants: { credentialSubject: { role } } })
+    const datasets = { student: roleOf('student'), staff: roleOf('staff'), pupil: roleOf('student') }
+    const all = await startSigningIn({ datasets })
+    for (const scope of Object.keys(datasets)) await declareWithScope(all.services, scope)
+    for (const scope of ['student staff', 'staff student']) {
+      const at = await comeToPage(all.services, { scope })
+      expect(await (await comeBack(all, at)).text()).toContain('have different values for the same claim')
+    }
+    const at = await comeToPage(all.services, { scope: 'student pupil' })
+    expect(await wayToWallet(all.services, at.browser, await comeBack(all, at))).toHaveProperty('code')
     await all.services.close()
   })
 

@@ -72,8 +72,12 @@ export interface AtPage {
   readonly interaction: string
 }
 
-export async function comeToPage(services: Services, form: Form = { scope: SCOPE }): Promise<AtPage> {
-  const [wallet, browser] = [walletAsking(form), newVisitor()]
+export async function comeToPage(
+  services: Services,
+  form: Form = { scope: SCOPE },
+  browser = newVisitor(),
+): Promise<AtPage> {
+  const wallet = walletAsking(form)
   const requestUri = await push(services, wallet.form)
   const address = authorizeUrl({ client_id: CLIENT_ID, request_uri: requestUri }, AUTHORIZE)
   const page = await sentTo(await visit(services, browser, address))

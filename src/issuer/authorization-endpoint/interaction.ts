@@ -64,7 +64,7 @@ export async function getInteraction(context: IssuerContext, id: string): Promis
     redirect_uri: request.redirectUri,
     credential_configurations: [...request.configurationIds],
     ...(offer && { session_id: offer.id }),
-    needs_dataset: offer === undefined || (await needsDataset(context, offer.value)),
+    needs_dataset: offer === undefined || (await needsDataset(context, offer.value, value.browser)),
     expires_at: epochSeconds(step.until),
   }
 }
@@ -149,12 +149,12 @@ function makeDenial({ reason }: InteractionCompletion): Outcome {
 
 async function makeApproval(
   context: IssuerContext,
-  { request }: StoredAuthorizationRequest,
+  { request, browser }: StoredAuthorizationRequest,
   completion: CompletionRequest,
 ): Promise<Outcome | OfferProblem> {
   const { body, caller } = completion
   const offer = await findSessionToComplete(context, request.offerSessionId)
-  if (offer !== undefined) return approveOffer(context, offer, completion)
+  if (offer !== undefined) return approveOffer(context, offer, { ...completion, browser })
   if (body.approved) {
     refuse('invalid_state', 'approved: there is no offer; send credential_dataset, or deferred: true')
   }
@@ -167,24 +167,29 @@ async function makeApproval(
 
 /**
  * Tests whether the session of an offer needs a dataset. It does if it has none, or if its dataset was provided for an
- * earlier interaction that has ended: each such dataset belongs to one interaction.
+ * earlier interaction that has ended, or that the same browser had: each such dataset belongs to one interaction, and a
+ * person whose answer was lost begins another one.
  */
-async function needsDataset({ store, now }: IssuerContext, session: IssuanceSession): Promise<boolean> {
+async function needsDataset(
+  { store, now }: IssuerContext,
+  session: IssuanceSession,
+  browser: string,
+): Promise<boolean> {
   if (isUndecided(session)) return true
   const { requestId } = session.deferral?.decided ?? {}
   if (requestId === undefined) return false
   const row = await store.get('authorization_request', requestId)
-  return row === undefined || hasEnded(row.value, now())
+  return row === undefined || hasEnded(row.value, now()) || row.value.browser === browser
 }
 
 /** Makes the outcome of an approved interaction for an offer. The session has its dataset already, or gets it now. */
 async function approveOffer(
   context: IssuerContext,
   offer: SessionRow,
-  completion: CompletionRequest,
+  completion: CompletionRequest & Pick<StoredAuthorizationRequest, 'browser'>,
 ): Promise<Outcome | OfferProblem> {
   const { id: sessionId, value: session } = offer
-  const { body } = completion
+  const { body, browser } = completion
   const strayMember = (['deferred', 'refresh_seconds'] as const).find((name) => body[name] !== undefined)
   if (strayMember !== undefined)
     refuse('invalid_state', `${strayMember}: the session of the offer says that; leave it out`)
@@ -192,7 +197,7 @@ async function approveOffer(
   if (denied !== undefined) {
     return { problem: 'the session of the offer has been denied', reason: 'the offer has been denied' }
   }
-  const isNeeded = await needsDataset(context, session)
+  const isNeeded = await needsDataset(context, session, browser)
   if (decidedFor !== undefined && !isNeeded) {
     const problem = 'the session of the offer has the dataset of another interaction, which is not over'
     return { problem, reason: 'somebody else has signed in for the offer' }

@@ -70,9 +70,11 @@ export async function admitAnswer(
   return { id, request: admission.request }
 }
 
+const CONTRADICTORY = 'these credentials have different values for the same claim; ask for one of them at a time'
+
 /**
- * Approves the interaction with the dataset of the claims. Denies it if the claims do not make a valid dataset, if the
- * offer is for another person, or if it takes no dataset.
+ * Approves the interaction with the dataset of the claims. Denies it if the claims do not make a valid dataset, or one
+ * for each credential that contradicts that of another, if the offer is for another person, or if it takes no dataset.
  */
 export async function decideByClaims(
   context: IssuerContext,
@@ -86,7 +88,8 @@ export async function decideByClaims(
   const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, offer ?? request))
   if ('unmappedName' in mappings)
     return denyCredential(context, identifiedRequest, `no claims are named for ${mappings.unmappedName}`)
-  const { dataset, missing } = datasetOfClaims(claims, mappings)
+  const { dataset, missing, isContradictory } = datasetOfClaims(claims, mappings)
+  if (isContradictory) return denyCredential(context, identifiedRequest, CONTRADICTORY)
   try {
     const body = { credential_dataset: dataset }
     const result = await decideInteraction(context, { id, body, caller: CALLER })
