@@ -3,7 +3,7 @@ import { showAudit } from './audit.ts'
 import { showCallbacks } from './callbacks.ts'
 import { readServices, type Services } from './clients.ts'
 import { showContract } from './contract.ts'
-import { drawError, element } from './dom.ts'
+import { appendError, drawError, element } from './dom.ts'
 import { showEngines } from './engines.ts'
 import { showIssue } from './issue.ts'
 import { showOverview } from './overview.ts'
@@ -61,7 +61,7 @@ async function show(services: Services): Promise<void> {
   try {
     await page.show(root, { services, parts, signal })
   } catch (error) {
-    if (!signal.aborted) root.append(drawError(error))
+    appendError(root, error, signal)
   }
 }
 

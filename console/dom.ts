@@ -117,6 +117,11 @@ export function drawError(error: unknown): HTMLElement {
   return element('p', { class: 'problem', role: 'alert' }, errorSentence(error))
 }
 
+/** Adds an error to a page, unless the person has left it. */
+export function appendError(place: HTMLElement, error: unknown, signal: AbortSignal): void {
+  if (!signal.aborted) place.append(drawError(error))
+}
+
 /** Makes the paragraph in which {@link showProblem} shows an error. */
 export function hiddenProblem(): HTMLElement {
   return element('p', { class: 'problem', role: 'alert', hidden: true })

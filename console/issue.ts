@@ -4,7 +4,7 @@ import { drawCard } from './card.ts'
 import { createClaimForm } from './claim-form.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations } from './clients.ts'
 import { drawConfigurationForm } from './configuration-form.ts'
-import { element, hiddenProblem, introduction, oneAtATime, replaceContent, showProblem } from './dom.ts'
+import { appendError, element, hiddenProblem, introduction, oneAtATime, replaceContent, showProblem } from './dom.ts'
 import { configurationName, displayOfConfiguration, nameConfigurations } from './labels.ts'
 import type { ShowPage } from './page.ts'
 import { drawLink } from './qr-code.ts'
@@ -103,5 +103,5 @@ async function showOffer(
     drawLink(link),
     code !== undefined && element('p', {}, 'The transaction code is ', element('strong', { class: 'code' }, code), '.'),
   )
-  await watchSession(place, 'issuer', id, signal)
+  await watchSession(place, 'issuer', id, signal).catch((error: unknown) => appendError(place, error, signal))
 }

@@ -53,8 +53,8 @@ const ISSUED = {
   meaning: 'The wallet proved its key, and has its credential.',
   look: 'good',
 } as const
-const OFFER_EXPIRED = {
-  text: 'The offer expired.',
+const SESSION_EXPIRED = {
+  text: 'The session ended without a credential.',
   meaning: 'Start a new session for another try.',
   look: 'bad',
 } as const
@@ -82,7 +82,7 @@ export function issuanceMoments(session: IssuanceStatus): readonly SessionMoment
       text: `The wallet reported ${event}.`,
       meaning: [REPORTS[event], words].filter(Boolean).join(' '),
     })),
-    ...(status === 'EXPIRED' ? [{ at: expiresAt, ...OFFER_EXPIRED }] : []),
+    ...(status === 'EXPIRED' ? [{ at: expiresAt, ...SESSION_EXPIRED }] : []),
   ])
 }
 

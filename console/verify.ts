@@ -5,7 +5,7 @@ import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { pathText } from '../src/protocol/claim-path-text.ts'
 import { drawBrowserWallet } from './browser-wallet.ts'
 import { type OfferedConfiguration, verifierClient } from './clients.ts'
-import { element, errorSentence, field, introduction, oneAtATime, replaceContent } from './dom.ts'
+import { appendError, element, errorSentence, field, introduction, oneAtATime, replaceContent } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
 import { labelClaims, nameConfigurations } from './labels.ts'
@@ -110,7 +110,8 @@ async function startSession(place: HTMLElement, query: Query, signal: AbortSigna
   })
   const browserWallet = digital_credentials_uri !== undefined && drawBrowserWallet(digital_credentials_uri, signal)
   replaceContent(place, drawLink(request_uri), browserWallet)
-  await watchSession(place, 'verifier', session_id, signal)
+  const watching = watchSession(place, 'verifier', session_id, signal)
+  await watching.catch((error: unknown) => appendError(place, error, signal))
 }
 
 /** Draws the claims of every configuration, to tick; the query asks for all that are ticked together. */

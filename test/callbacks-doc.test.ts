@@ -1,6 +1,7 @@
 /** The receiver in docs/callbacks.md is what it says: it takes what a service signs, and nothing else. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -51,6 +52,17 @@ describe('docs/callbacks.md', () => {
     expect(await send(undefined, new Date(now))).toEqual(refused)
     expect(await send(secret, new Date(now - 301_000))).toEqual(refused)
     expect(printed().match(/"session_id":"s1"/g)).toHaveLength(1)
+    const { port, hostname } = new URL(url)
+    await new Promise<void>((resolve, reject) => {
+      const broken = connect(Number(port), hostname, () => {
+        broken.end('POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nten bytes.')
+      })
+      broken.on('close', () => resolve()).on('error', reject)
+      broken.resume()
+    })
+    expect(await send(secret, new Date(now))).toEqual({ delivered: true })
+    expect((await fetch(url, { method: 'POST', body: 'x'.repeat(5_000_000) })).status).toBe(413)
+    expect(await send(secret, new Date(now))).toEqual({ delivered: true })
   })
 
   it('shows the members that the body of a callback has', async () => {

@@ -61,6 +61,6 @@ it('what went wrong stands between the messages where it happened', () => {
     [100, 'The session was started.'],
     [140, 'A wallet fetched the offer.'],
     [150, 'The wallet was refused at the token endpoint: invalid_grant, no (2 times)'],
-    [700, 'The offer expired.'],
+    [700, 'The session ended without a credential.'],
   ])
 })

@@ -161,9 +161,10 @@ export class VouchsafeRequest extends Base {
   #watch(url: URL, signal: AbortSignal): void {
     const onAnswer = (answer: StatusAnswer, now: number): void => {
       this.#isLost = false
-      const left = (answer.expiresAt ?? 0) - now
-      // A time that is over changes nothing: the end is known from an earlier answer, or a clock is wrong.
-      if (left > 0) this.#endsAt = performance.now() + left * 1000
+      // After sleep the clock of the browser is behind, so that each answer sets the end anew.
+      const left = (answer.expiresAt ?? Number.NaN) - now
+      // A first answer with a time that is over is of a wrong clock.
+      if (left > 0 || (left <= 0 && this.#endsAt !== undefined)) this.#endsAt = performance.now() + left * 1000
       this.#takeStatus(answer.status)
     }
     const onLost = (): void => {

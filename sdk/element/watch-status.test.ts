@@ -11,7 +11,7 @@ it('opens no stream of events that nobody would close, as the watch ended while 
   const controller = new AbortController()
   const body = new ReadableStream({ cancel: () => controller.abort() })
   const opened: string[] = []
-  vi.stubGlobal('document', { hidden: false })
+  vi.stubGlobal('document', Object.assign(new EventTarget(), { hidden: false }))
   vi.stubGlobal('fetch', () =>
     Promise.resolve(new Response(body, { headers: { 'content-type': 'text/event-stream' } })),
   )
@@ -47,6 +47,20 @@ it('tells that the application is lost where its stream breaks and it cannot be 
   expect(watch.open()).toBe(0)
 })
 
+it('follows its stream anew when the page is hidden or seen, which is no failure', async () => {
+  vi.useFakeTimers()
+  const watch = startWatch()
+  await vi.advanceTimersByTimeAsync(0)
+  for (let change = 0; change < 4; change += 1) {
+    expect(watch.open()).toBe(1)
+    document.dispatchEvent(new Event('visibilitychange'))
+    expect(watch.open()).toBe(0)
+    await vi.advanceTimersByTimeAsync(1000)
+  }
+  expect(watch.told).toEqual([])
+  watch.controller.abort()
+})
+
 it('does not end a stream for an event that the application calls `error`', async () => {
   vi.useFakeTimers()
   const watch = startWatch()
@@ -80,7 +94,7 @@ function startWatch(date = new Date().toUTCString()) {
       this.readyState = 2
     }
   }
-  vi.stubGlobal('document', { hidden: false })
+  vi.stubGlobal('document', Object.assign(new EventTarget(), { hidden: false }))
   vi.stubGlobal('EventSource', Source)
   const watch = {
     controller,

@@ -36,8 +36,7 @@ export async function watchStatus(url: string, listener: StatusListener, signal:
     if (response?.headers.get('content-type')?.startsWith('text/event-stream')) {
       await response.body?.cancel()
       const ahead = now - secondsOf(undefined)
-      await followEvents(url, (text) => tell(text, secondsOf(undefined) + ahead), signal)
-      noteFailure()
+      if (await followEvents(url, (text) => tell(text, secondsOf(undefined) + ahead), signal)) noteFailure()
     } else {
       const text = response?.ok ? await response.text().catch(() => undefined) : undefined
       if (text === undefined) noteFailure()
@@ -64,24 +63,28 @@ function secondsOf(response: Response | undefined): number {
 }
 
 /**
- * Follows a stream until it breaks or the signal is aborted. The loop asks anew, since a browser that connects again by
- * itself does not say that it cannot.
+ * Follows a stream until it breaks, the page is hidden or seen, or the signal is aborted; resolves to whether it broke.
+ * The loop asks anew, since a browser that connects again by itself does not say that it cannot, and a connection that
+ * died while a phone slept says nothing of that.
  */
-function followEvents(url: string, onText: (text: string) => void, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
+function followEvents(url: string, onText: (text: string) => void, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return Promise.resolve(false)
   return new Promise((resolve) => {
     const source = new EventSource(url)
-    const close = (): void => {
+    const end = (isBroken: boolean): void => {
       source.close()
-      resolve()
+      document.removeEventListener('visibilitychange', leave)
+      resolve(isBroken)
     }
-    signal.addEventListener('abort', close, { once: true })
+    const leave = (): void => end(false)
+    signal.addEventListener('abort', leave, { once: true })
+    document.addEventListener('visibilitychange', leave)
     for (const type of ['message', 'status']) {
       source.addEventListener(type, (event) => onText(String((event as MessageEvent<unknown>).data)))
     }
     source.addEventListener('error', () => {
       // An event that the application calls `error` comes while the stream is open.
-      if (source.readyState !== source.OPEN) close()
+      if (source.readyState !== source.OPEN) end(true)
     })
   })
 }

@@ -4,7 +4,7 @@ import { ServiceError } from './service-error.ts'
 
 export interface WaitOptions {
   /**
-   * The time after which the wait rejects with the code `deadline` when the session has no end; ten minutes when
+   * The time after which the wait rejects with the code `deadline` when the session has no end; eleven minutes when
    * absent.
    */
   readonly timeoutMilliseconds?: number
@@ -13,7 +13,8 @@ export interface WaitOptions {
   readonly signal?: AbortSignal
 }
 
-const TIMEOUT_MS = 600_000
+/** A minute more than the lifetime that a session has unless its application sets another. */
+const TIMEOUT_MS = 660_000
 const EVERY_MS = 1000
 
 /**

@@ -227,6 +227,18 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
       expect(await heard()).toEqual(['renew'])
     })
 
+    it('says that the time has run out, where it did while the device slept', async () => {
+      application.answer = { status: 'STARTED', expires_at: inSeconds(100) }
+      const { page, status } = await open()
+      await page.getByRole('timer').waitFor()
+      // An answer without an end says nothing of it.
+      application.answer = { status: 'opened' }
+      await expect.poll(() => status.innerText()).toBe('Continue in your wallet')
+      // The clock of the page stood still meanwhile, and that of the application did not.
+      application.answer = { status: 'STARTED', expires_at: inSeconds(-100) }
+      await expect.poll(() => status.innerText()).toBe('The time has run out')
+    })
+
     it('shows the code where the time had run out before the first answer, as by a wrong clock', async () => {
       application.answer = { status: 'STARTED', expires_at: inSeconds(-100) }
       const { page, code } = await open()
@@ -235,21 +247,33 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
     })
   })
 
+  const setHidden = (page: Page, isHidden: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
+    }, isHidden)
+
   it('asks nothing while the page cannot be seen', async () => {
     const { page, status } = await open()
     await status.waitFor()
-    const setHidden = (isHidden: boolean) =>
-      page.evaluate((hidden) => {
-        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
-        document.dispatchEvent(new Event('visibilitychange'))
-      }, isHidden)
-    await setHidden(true)
+    await setHidden(page, true)
     await page.waitForTimeout(1200)
     const { questions } = application
     await page.waitForTimeout(1500)
     expect(application.questions).toBe(questions)
     application.answer = { status: 'VERIFICATION_SUCCEEDED' }
-    await setHidden(false)
+    await setHidden(page, false)
+    await expect.poll(() => status.innerText()).toContain('Done')
+  })
+
+  it('follows its stream anew when the page is seen again, since a connection may have died unnoticed', async () => {
+    application.isStream = true
+    const { page, status } = await open()
+    await expect.poll(() => application.streams).toBe(1)
+    await setHidden(page, true)
+    await expect.poll(() => application.streams).toBe(0)
+    application.answer = { status: 'VERIFICATION_SUCCEEDED' }
+    await setHidden(page, false)
     await expect.poll(() => status.innerText()).toContain('Done')
   })
 

@@ -12,17 +12,21 @@ async function post(path, body) {
 
 /**
  * Shows the link of a session, calls `onEnd` when the session has ended and is shown still, and returns the element.
- * Calls `again` when the person wants another link. An answer that comes late says nothing about the next person.
+ * Calls `again` when the person wants another link. An answer that comes late says nothing about the next person. What
+ * fails is said in the element of the page with the id `stateId`.
  */
-function show(place, { link, kind, path }, { onEnd, again }) {
+function show(place, { link, kind, path }, { onEnd, again, stateId }) {
   const element = document.createElement('vouchsafe-request')
   element.setAttribute('kind', kind)
   element.setAttribute('link', link)
   element.setAttribute('status-url', path)
-  element.addEventListener('end', async () => {
-    const session = await (await fetch(path)).json()
+  const showEnd = async () => {
+    const response = await fetch(path)
+    if (!response.ok) throw new Error()
+    const session = await response.json()
     if (element.isConnected) onEnd(session)
-  })
+  }
+  element.addEventListener('end', orSay(stateId, showEnd))
   element.addEventListener('renew', again)
   place.replaceChildren(element)
   return element
@@ -52,14 +56,15 @@ const newCard = async (event) => {
         byId('revoke').hidden = status !== 'SUCCEEDED'
       },
       again: () => byId('new-card').requestSubmit(),
+      stateId: 'card-state',
     },
   )
-  byId('revoke').onclick = async () => {
+  byId('revoke').onclick = orSay('card-state', async () => {
     const { status } = await post(`/cards/${id}/revoke`)
     if (!element.isConnected) return
     byId('card-state').textContent = status === 'REVOKED' ? 'The card is no longer valid.' : status
     byId('revoke').hidden = status === 'REVOKED'
-  }
+  })
 }
 byId('new-card').addEventListener('submit', orSay('card-state', newCard))
 
@@ -76,6 +81,7 @@ const newVisit = async () => {
         byId('visit-state').textContent = name ? `Welcome, ${name}!` : `You cannot come in. ${reasons.join(' ')}`
       },
       again: () => byId('new-visit').click(),
+      stateId: 'visit-state',
     },
   )
 }
