@@ -24,8 +24,8 @@ import {
   storeGeneration,
 } from './stored.ts'
 
-/** The state of one key for one engine. */
-interface Place {
+/** A key that the engine works on, and the engine's place among those of the contract. */
+export interface Place {
   readonly id: bigint
   readonly key: Pick<contract.Change, 'registration' | 'status' | 'threshold'>
   readonly engines: readonly string[]
@@ -110,10 +110,12 @@ function finish(place: Place): Uint8Array | undefined {
   const { registration } = place.key
   const digest = sha256(concat(contract.commitments(id, context)))
   const keyShares = loadKeyShares(registration, context).find((one) => equal(one.round1, digest))
-  if (contract.confirmations(id, context)[index] === true) return keyShares ? undefined : lost(place)
-  if (keyShares) return contract.confirm({ id, registration }, groupKey(keyShares))
+  const isConfirmed = contract.confirmations(id, context)[index] === true
+  if (keyShares) return isConfirmed ? undefined : contract.confirm({ id, registration }, groupKey(keyShares))
   const generation = loadGeneration(registration, context)
   if (!generation) return lost(place)
+  // A share that was confirmed and is lost is made again once the key is active.
+  if (isConfirmed && publishedByMe(generation, place)) return undefined
   const round1 = readAll(place)
   if (!publishedByMe(generation, place))
     return accuse(place, index, 'the contract has other commitments of this engine')
@@ -121,6 +123,22 @@ function finish(place: Place): Uint8Array | undefined {
   if (key instanceof Uint8Array) return key
   addKeyShare(registration, { ...key, round1: digest }, context)
   return contract.confirm({ id, registration }, groupKey(key))
+}
+
+/**
+ * Makes the share of an active key again from what it was made of, if the engine has that and not the share: its
+ * storage was put back to what it was before it had confirmed the key. Returns whether there was anything to do.
+ */
+export function recoverKeyShare(place: Place): boolean {
+  const { id, context, key } = place
+  const { registration } = key
+  const generation = loadGeneration(registration, context)
+  if (!generation || !publishedByMe(generation, place)) return false
+  const round1 = sha256(concat(contract.commitments(id, context)))
+  if (loadKeyShares(registration, context).some((one) => equal(one.round1, round1))) return false
+  const share = sum(generation, readAll(place), place)
+  if (!(share instanceof Uint8Array)) addKeyShare(registration, { ...share, round1 }, context)
+  return true
 }
 
 /** Adds up what all engines made for this one to its share of the key; or makes the complaint about one of them. */
@@ -165,24 +183,32 @@ function wrongShare(round1: readonly Round1[], round2: readonly DKG_Round2[], { 
 }
 
 /**
- * Finds the engine whose round 1 is wrong; -1 when there is none. The library says that one is, and not which: so each
- * is tried in a round of which all others were made here, and are right.
+ * Finds the first engine whose round 1 is wrong; -1 when there is none. The library says that one is, and not which: so
+ * rounds are tried of which the first some are theirs and the others were made here, and are right, half as many each
+ * time, since a round of many engines takes seconds.
  */
 function wrongProof(round1: readonly Round1[], { index, engines, key, context }: Place): number {
   const rng = rngOf(context)
   const signers = { min: key.threshold, max: engines.length }
   const theirs = others(round1, index)
   const ours = theirs.map(({ identifier }) => frost.DKG.round1(identifier, signers, undefined, rng).public)
-  const wrong = theirs.find((suspect, at) => {
+  const areRight = (count: number): boolean => {
     const { secret } = frost.DKG.round1(identifierOf(index), signers, undefined, rng)
     try {
-      frost.DKG.round2(secret, ours.with(at, suspect))
-      return false
-    } catch {
+      frost.DKG.round2(secret, [...theirs.slice(0, count), ...ours.slice(count)])
       return true
+    } catch {
+      return false
     }
-  })
-  return round1.findIndex((_, at) => identifierOf(at) === wrong?.identifier)
+  }
+  if (areRight(theirs.length)) return -1
+  let [right, wrong] = [0, theirs.length]
+  while (wrong - right > 1) {
+    const middle = (right + wrong) >> 1
+    if (areRight(middle)) right = middle
+    else wrong = middle
+  }
+  return round1.findIndex((_, at) => identifierOf(at) === theirs[right]?.identifier)
 }
 
 function others(round1: readonly Round1[], index: number): DKG_Round1[] {

@@ -384,6 +384,41 @@ describe('key management, without a sandbox', () => {
     })
   })
 
+  it.each([1, 3, 4])('fails by the name of engine %i of five, whose proof is wrong', async (wrong) => {
+    const all = await engines(5)
+    const id = await create(all, 2)
+    const { registration } = await keyOf(all, id)
+    const liar = all.devices[wrong] as Device
+    for (const each of all.devices) if (each !== liar) await each.stateChange()
+    const [theirs = new Uint8Array()] = (await all.contract.ask('commitments', id)) as Uint8Array[]
+    const copied = writeRound1(readRound1(theirs, 2))
+    await all.contract.send(liar.party, 'publishCommitments', { id, registration, package: copied })
+    await all.devices[0]?.stateChange()
+    expect(await keyOf(all, id)).toMatchObject({ status: FAILED, accused: liar.party.address })
+  })
+
+  it('makes its share of an active key again, where a backup from before its confirmation was put back', async () => {
+    const all = await engines()
+    const id = await create(all, 2)
+    await settle(all, 2)
+    const first = all.devices[0] as Device
+    const backup = new Map(first.storage)
+    await settle(all)
+    const { status, publicKey } = await keyOf(all, id)
+    expect(status).toBe(ACTIVE)
+    first.storage.clear()
+    for (const [name, value] of backup) first.storage.set(name, value)
+    Object.assign(first, { generation: 'second' })
+    first.timers.clear()
+    await first.stateChange()
+    const key = keyPackage((await all.contract.ask('commitments', id)) as Uint8Array[], 2, publicKey)
+    const { signature, faults } = await signTogether(id, message, key, asked(all.devices).slice(0, 2))
+    expect(faults).toEqual([])
+    expect(holds(signature, publicKey)).toBe(true)
+    while (first.timers.get(1) === 0) await first.timer(1)
+    expect([...first.storage.keys()].filter((name) => name.startsWith('GENERATIONS/'))).toEqual([])
+  })
+
   it('fails when an engine has lost what it had begun', async () => {
     const all = await engines()
     const id = await create(all, 2)

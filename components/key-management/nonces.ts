@@ -14,6 +14,9 @@ const NONCE_LIFE_MS = 5 * 60_000
 /** The most nonces that each caller may have waiting for each key; the oldest make room. */
 const NONCES_WAITING = 16
 
+/** The most callers of each key who have nonces waiting, which are deleted at once when the key ends. */
+const MAX_CALLERS = 256
+
 const NONCES = 'NONCES'
 const COUNTS = 'COUNTS'
 /** For each key the callers with nonces, each with the time until which the last of these are kept. */
@@ -72,12 +75,13 @@ export function countShare(registration: Uint8Array, limit: number, context: Con
   return true
 }
 
-/** Deletes whatever is kept here for a key that signs no more. */
-export function forgetNonces(registration: Uint8Array, context: Context): void {
-  for (const caller of loadCallers(registration, context).keys())
-    context.storage(NONCES).delete(nameOf(registration, caller))
+/** Deletes whatever is kept here for a key that signs no more, and returns how many values that were. */
+export function forgetNonces(registration: Uint8Array, context: Context): number {
+  const callers = loadCallers(registration, context)
+  for (const caller of callers.keys()) context.storage(NONCES).delete(nameOf(registration, caller))
   context.storage(CALLERS).delete(registration)
   context.storage(COUNTS).delete(registration)
+  return callers.size + 2
 }
 
 function load(registration: Uint8Array, caller: string, context: Context): readonly Waiting[] {
@@ -88,13 +92,17 @@ function load(registration: Uint8Array, caller: string, context: Context): reado
   return all.filter(({ expires, generation }) => expires > now && generation === current)
 }
 
-/** Stores the nonces of a caller, and deletes those of every caller of the key whose last have expired. */
+/**
+ * Stores the nonces of a caller, and deletes those of every caller of the key whose last have expired, and those of the
+ * first to expire where the key has more than {@link MAX_CALLERS}.
+ */
 function store(registration: Uint8Array, caller: string, waiting: readonly Waiting[], context: Context): void {
   const now = context.now().getTime()
   const callers = loadCallers(registration, context)
   callers.set(caller, Math.max(0, ...waiting.map(({ expires }) => expires)))
-  for (const [each, expires] of callers) {
-    if (expires > now) continue
+  const latestFirst = [...callers].sort(([, one], [, other]) => other - one)
+  for (const [index, [each, expires]] of latestFirst.entries()) {
+    if (expires > now && index < MAX_CALLERS) continue
     callers.delete(each)
     context.storage(NONCES).delete(nameOf(registration, each))
   }

@@ -10,16 +10,18 @@ import type { Context } from 'vouchsafe/component'
 import { uint } from '../abi.ts'
 import { concat, equal } from '../bytes.ts'
 import * as contract from './contract.ts'
-import { nextStep } from './key-generation.ts'
+import { nextStep, type Place, recoverKeyShare } from './key-generation.ts'
 import { forgetNonces } from './nonces.ts'
 import { addSentStep, dropSentSteps, msUntilDue, sentStepsDue } from './sent-steps.ts'
-import { forgetGeneration, forgetKeyShares } from './stored.ts'
+import { forgetGeneration, forgetKeyShares, loadGeneration } from './stored.ts'
 
 /** The timer that looks again, as long as something is to be done or was sent. */
 export const RESEND_TIMER = 1
 /** The most that one run looks through or looks for: changes of the contract, and steps that were sent. */
 const CHANGES_AT_ONCE = 256
 const STEPS_AT_ONCE = 64
+/** The number of deleted values after which a run forgets no other key: half of what a run may change by default. */
+const DELETED_AT_ONCE = 500
 
 const BUCKET = 'CHANGES'
 /** The change up to which steps were taken. */
@@ -36,7 +38,7 @@ interface Run {
 
 export function stateChange(context: Context): void {
   const run: Run = { context }
-  const goesOn = forgetKeys(context) || sendAgain(run) || takeNextStep(run)
+  const goesOn = forgetKeys(run) || sendAgain(run) || takeNextStep(run)
   const delayMs = goesOn ? 0 : msUntilDue(context)
   if (delayMs !== undefined) context.timers.schedule(RESEND_TIMER, delayMs)
 }
@@ -45,21 +47,41 @@ export function stateChange(context: Context): void {
  * Forgets what keys leave behind that are made, have failed or are disabled, and returns whether that was all of this
  * run. What belongs to another fork of the chain stays: it may come back.
  */
-function forgetKeys(context: Context): boolean {
+function forgetKeys(run: Run): boolean {
+  const { context } = run
   const stepped = loadReached(REACHED, context) ?? START
   const before = loadReached(FORGOTTEN, context) ?? stepped
   const { changes, reached, more } = contract.changesAfter(before, CHANGES_AT_ONCE, context)
   const over = changes.filter(({ status }) => !isBeingMade(status))
-  for (const { status, registration } of over) {
-    forgetGeneration(registration, context)
-    if (status === 'active') continue
-    forgetKeyShares(registration, context)
-    forgetNonces(registration, context)
-  }
-  storeReached(FORGOTTEN, before, reached, context)
+  let deleted = 0
+  const forgotten = over.filter((change) => {
+    if (deleted >= DELETED_AT_ONCE) return false
+    deleted += forgetKey(run, change)
+    return true
+  })
+  const last = forgotten.length < over.length ? forgotten.at(-1) : undefined
+  const passed = last === undefined ? changes : changes.slice(0, changes.indexOf(last) + 1)
+  const end = last?.reached ?? reached
+  storeReached(FORGOTTEN, before, end, context)
   // Where no step was waiting, and none is to be taken, nobody has to look through these changes again.
-  if (isSame(before, stepped) && over.length === changes.length) storeReached(REACHED, stepped, reached, context)
+  if (isSame(before, stepped) && passed.every(({ status }) => !isBeingMade(status)))
+    storeReached(REACHED, stepped, end, context)
   return more || over.length > 0
+}
+
+/** Forgets what one key leaves behind, and returns how many values that were; after long work, as many as end a run. */
+function forgetKey(run: Run, change: contract.Change): number {
+  const { context } = run
+  const { status, registration } = change
+  if (status === 'active') {
+    const wasBeingMade = loadGeneration(registration, context) !== undefined
+    const isRecovered = wasBeingMade && recoverKeyShare(placeOf(run, change))
+    forgetGeneration(registration, context)
+    return isRecovered ? DELETED_AT_ONCE : 1
+  }
+  forgetGeneration(registration, context)
+  forgetKeyShares(registration, context)
+  return 2 + forgetNonces(registration, context)
 }
 
 /** Sends again the first of the steps that are due which the contract still waits for; the next run, the others. */
@@ -88,15 +110,20 @@ function isBeingMade(status: contract.Status): boolean {
 /** Sends the transaction that a key waits for, and returns whether there was one to send. */
 function takeStep(run: Run, change: contract.Change): boolean {
   const { context } = run
-  run.engines ??= contract.engines(context)
-  const { engines } = run
-  const index = engines.indexOf(context.engine)
-  if (index < 0) throw new Error('this engine is none of those that the contract names')
-  const transaction = nextStep({ id: change.id, key: change, engines, index, context })
+  const transaction = nextStep(placeOf(run, change))
   if (!transaction) return false
   context.transact(transaction)
   addSentStep(change, context)
   return true
+}
+
+function placeOf(run: Run, change: contract.Change): Place {
+  const { context } = run
+  run.engines ??= contract.engines(context)
+  const { engines } = run
+  const index = engines.indexOf(context.engine)
+  if (index < 0) throw new Error('this engine is none of those that the contract names')
+  return { id: change.id, key: change, engines, index, context }
 }
 
 function loadReached(key: string, context: Context): contract.Reached | undefined {

@@ -12,8 +12,8 @@ import { fromBytes, toBytes } from './unconfirmed.ts'
 
 /** The timer that goes on, or begins anew. */
 export const DELETION_TIMER = 3
-/** The most deletions of one run, which are in one transaction. */
-const DELETED_AT_ONCE = 64
+/** The most deletions of one run, which are in one transaction: half as many largest shares as a run may hold. */
+const DELETED_AT_ONCE = 32
 
 const BUCKET = 'DELETIONS'
 const REACHED = 'reached'

@@ -345,10 +345,10 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
   })
 
   it('deletes a few of many at a time, and all of them in the end', async () => {
-    await deleting(65)
+    await deleting(33)
     await one().stateChange()
     // The first, an offset, the number of tickets, and these.
-    expect(one().sent.map(({ length }) => length)).toEqual([4 + (2 + 64) * 32])
+    expect(one().sent.map(({ length }) => length)).toEqual([4 + (2 + 32) * 32])
     for (const each of devices) await each.stateChange()
     for (const each of devices) await each.stateChange()
     expect(await toDelete()).toEqual([[], [], []])

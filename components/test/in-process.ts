@@ -5,8 +5,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { Context, Key, Request, Response } from '../../sdk/component/index.ts'
-import type { ComponentCall, RunOutcome, StorageChange } from '../../src/component/runtime.ts'
+import { type ComponentCall, DEFAULT_LIMITS, type RunOutcome, type StorageChange } from '../../src/component/runtime.ts'
 import { type HttpRequestData, headerValue } from '../../src/offchain/http-data.ts'
+import { toHex } from '../bytes.ts'
 import type { DeviceHost, Run } from './device.ts'
 
 export interface Guest {
@@ -58,6 +59,9 @@ function once(
     body:
       typeof answered.body === 'string' ? new TextEncoder().encode(answered.body) : (answered.body ?? new Uint8Array()),
   }
+  const changedValues = new Set(effects.storage.map(({ bucket, key }) => `${toHex(bucket)} ${toHex(key)}`))
+  if (changedValues.size > DEFAULT_LIMITS.storageChanges)
+    return { kind: 'trap', message: 'it changes too many values', log: [] }
   return { kind: 'done', response, result: new Uint8Array(), effects }
 }
 

@@ -9,7 +9,12 @@ const BLOCK_MS = 12_000
 const PATIENCE_MS = 30_000
 
 /** Asks an engine that accepts a request from block 100 on, and returns the status and how long that took. */
-async function ask({ first, block, blockMs = BLOCK_MS }: Record<'first' | 'block', number> & { blockMs?: number }) {
+async function ask({
+  first,
+  block,
+  blockMs = BLOCK_MS,
+  ...more
+}: Record<'first' | 'block', number> & { readonly blockMs?: number; readonly mostMs?: number }) {
   let time = 0
   const client = {
     now: () => new Date(time),
@@ -23,7 +28,8 @@ async function ask({ first, block, blockMs = BLOCK_MS }: Record<'first' | 'block
       return Promise.resolve({ engine: ENGINE, status, headers: {}, body: new Uint8Array(), block: reached })
     },
   }
-  const { status } = await askForFinalAnswer(client as never, ENGINE, {} as never, { block, patienceMs: PATIENCE_MS })
+  const terms = { block, patienceMs: PATIENCE_MS, ...more }
+  const { status } = await askForFinalAnswer(client as never, ENGINE, {} as never, terms)
   return { status, seconds: Math.round(time / 1000) }
 }
 
@@ -37,6 +43,10 @@ it('waits no longer than it is patient for an engine that stands still', async (
 
 it('waits a quarter of an hour at most for one whose blocks never come near', async () => {
   expect(await ask({ first: 0, block: 1_000_000 })).toMatchObject({ status: 400, seconds: 901 })
+})
+
+it('waits no longer than the caller says for one whose blocks never come near', async () => {
+  expect(await ask({ first: 0, block: 1_000_000, mostMs: PATIENCE_MS })).toMatchObject({ status: 400, seconds: 31 })
 })
 
 describe('a request that a person signs', () => {

@@ -20,6 +20,8 @@ interface Asking {
 export interface RetryTimeout {
   /** The time to wait, which begins anew whenever the engine has reached a later block. */
   readonly patienceMs: number
+  /** The longest time to wait for an engine that reaches later blocks; a quarter of an hour when absent. */
+  readonly mostMs?: number
   readonly signal?: AbortSignal
 }
 
@@ -151,11 +153,11 @@ function keepAuthorization(signer: RequestSigner, lifeMs: number): Authorization
 async function repeatAttempt(
   { now, wait }: Asking,
   attempt: Attempt,
-  { patienceMs, signal }: RetryTimeout,
+  { patienceMs, mostMs = MAX_RISING_MS, signal }: RetryTimeout,
   mayHelp: (result: EngineAnswer | EngineError, attempts: number) => boolean,
 ): Promise<EngineAnswer> {
   let end = now().getTime() + patienceMs
-  const lastEnd = Math.max(end, now().getTime() + MAX_RISING_MS)
+  const lastEnd = Math.max(end, now().getTime() + mostMs)
   let highestBlock = 0
   for (let attempts = 1; ; attempts++) {
     const result = await attempt()

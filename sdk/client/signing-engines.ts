@@ -12,6 +12,7 @@ export interface Signing {
   readonly signer: RequestSigner
   /**
    * The time for which engines may be behind the chain, or busy, before they are given up; half a minute unless given.
+   * Give more to sign with a key of a moment ago on a chain whose blocks are final late.
    */
   readonly patienceMs?: number
 }
@@ -35,7 +36,7 @@ export async function signingEngines({
       // A share can be asked for only once: it ends the nonces of the engine, also where the answer is lost.
       const { status, body } = path.endsWith('/signature-shares')
         ? await askWhenReady(client, engine, request, { patienceMs })
-        : await askForFinalAnswer(client, engine, request, { block, patienceMs })
+        : await askForFinalAnswer(client, engine, request, { block, patienceMs, mostMs: patienceMs })
       return { status, body: utf8Text(body) }
     },
   }))
