@@ -498,6 +498,18 @@ describe.each([
     expect(mistakesOf({ integrations: { authentication: {} } })).toEqual([expect.stringMatching(/no API key/)])
   })
 
+  it('refuses a key without a label, and shows a label that may be the key itself by its beginning', () => {
+    const secret = 'k9'.repeat(32)
+    const authentication = { 'first application': secret, short: secret, [KEY]: '' }
+    const { warnings } = read({ integrations: { authentication: { short: secret } } })
+    const mistakes = mistakesOf({ integrations: { authentication } })
+    expect(mistakes).toEqual([
+      expect.stringMatching(/a key has an empty label; name who has the key/),
+      expect.stringMatching(/the key labelled k9k9k9k9… \(are key and label the wrong way round\?\) cannot be sent/),
+    ])
+    expect(JSON.stringify([mistakes, warnings])).not.toContain(secret)
+  })
+
   it('tells the place of a label that is not text, and not its key', () => {
     const mistakes = mistakesOf({ integrations: { authentication: { [KEY]: 'a', 'sec/re~t': 5 } } })
     expect(mistakes).toEqual(['integrations.authentication.(label 2): must be a string'])

@@ -73,7 +73,8 @@ export function limitGuesses(
     try {
       return authenticate(request.headers.authorization)
     } catch (error) {
-      guesses?.countRequest(request.ip)
+      // A request without a key is not a guess: browsers send such requests for any page, and probes do.
+      if (request.headers.authorization !== undefined) guesses?.countRequest(request.ip)
       throw error
     }
   }

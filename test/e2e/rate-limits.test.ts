@@ -46,6 +46,11 @@ describe.each(['issuer', 'verifier'] as const)('the %s', (service) => {
       expect((await ask(walletPath, '192.0.2.3')).statusCode).toBe(429)
     })
 
+    it('does not count a request without a key, as browsers send them, as a wrong key', async () => {
+      expect(await statuses(9, () => ask(adminPath, '192.0.2.6'))).toEqual(Array(9).fill(401))
+      expect((await ask(adminPath, '192.0.2.6', withKey(API_KEY))).statusCode).toBe(404)
+    })
+
     it('listens to no key, right or wrong, after too many wrong ones, and says nothing about it', async () => {
       const guess = () => ask(adminPath, '192.0.2.4', withKey('guess'))
       expect(await statuses(4, guess)).toEqual([401, 401, 401, 429])

@@ -1,5 +1,5 @@
 /** Makes the files for a first start: a key, a self-signed certificate, and a configuration with a new API key. */
-import { lstatSync, writeFileSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { CRL_LABEL, writePem } from '../../codec/pem.ts'
@@ -107,15 +107,27 @@ export function writtenJson(
   return `${JSON.stringify({ ...facts, config: CONFIG_FILE, files: paths })}\n`
 }
 
-/** Writes the files into `directory`, which is created if it does not exist. Throws if a file exists. */
+/**
+ * Writes the files into `directory`, which is created if it does not exist. Throws if a file exists, or one cannot be
+ * written, and then leaves none of the others.
+ */
 export function writeFiles(directory: string, { files, directories }: Pick<NewFiles, 'files' | 'directories'>): void {
+  const newFiles: string[] = []
   try {
     for (const path of directories) makeDirectory(join(directory, path))
     for (const { path, text, mode } of files) {
-      makeDirectory(dirname(join(directory, path)))
-      writeFileSync(join(directory, path), text, { mode, flag: 'wx' })
+      const file = join(directory, path)
+      makeDirectory(dirname(file))
+      const descriptor = openSync(file, 'wx', mode)
+      newFiles.push(file)
+      try {
+        writeFileSync(descriptor, text)
+      } finally {
+        closeSync(descriptor)
+      }
     }
   } catch (error) {
+    for (const file of newFiles) rmSync(file, { force: true })
     throwUnwritten(directory, error)
   }
 }
