@@ -112,7 +112,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     const isAdministrativeRequest = isAdministrative(request)
     // The error handler answers the error that this throws.
     if (isAdministrativeRequest) requireApiKey(authenticate, request.headers.authorization)
-    if (request.method === 'OPTIONS' && config.cors && !isAdministrativeRequest) {
+    if (config.cors && isPreflight(request, target) && !isAdministrativeRequest) {
       answerPreflight(context, { request, reply, isForComponent: target !== undefined })
     } else if (target !== undefined) {
       void answerRequest(context, { ...takeResponse(request, reply), target })
@@ -129,6 +129,14 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     metrics.refused.inc({ limit: 'requestsPerSecond' })
     return makeLimitProblem('too-many-requests', requestsPerSecond, retryAfter)
   }
+}
+
+/**
+ * Tests whether a browser asks whether a page may send a request. Any other OPTIONS of a component's address is for the
+ * component. Fetch Standard, CORS-preflight request.
+ */
+function isPreflight({ method, headers }: FastifyRequest, target: RequestTarget | undefined): boolean {
+  return method === 'OPTIONS' && (target === undefined || headers['access-control-request-method'] !== undefined)
 }
 
 /**

@@ -40,7 +40,7 @@ export const ChainSetting = Type.Object(
 
 export const FilterSetting = Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 10_000 })], {
   description:
-    'The contracts that may be served: addresses, the address of a registry contract, or "all" (local and Partisia chains)',
+    'The contracts that may be served: addresses, the address of a registry contract, or "all" (local and Partisia chains, where it is "all" when absent); required on an EVM chain',
 })
 
 export const ComponentsSetting = Type.Record(Type.String(), Type.String(), {
