@@ -54,7 +54,7 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   invalid_scope: {
     source: 'RFC 6749 section 4.1.2.1',
     means:
-      'The authorization request names no credential that can be asked for. Name one by its scope, or by authorization details',
+      'The authorization request names no credential that can be asked for: name one by its scope, or by authorization details. Or a refresh asks for a scope that was not granted',
   },
   unsupported_response_type: { source: 'RFC 6749 section 4.1.2.1', means: 'The response type has to be `code`' },
   invalid_request_uri: {
@@ -101,7 +101,8 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   },
   credential_request_denied: {
     source: CREDENTIAL,
-    means: 'There will be no credential: the application denied it, or the session was revoked or is suspended',
+    means:
+      'There will be no credential: the application denied it, the session was revoked or is suspended, its data is gone, or this token or session has had as many as it may have; the description says which',
   },
   invalid_transaction_id: {
     source: 'OpenID4VCI 1.0, Deferred Credential Error Response',
@@ -151,7 +152,7 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   },
   temporarily_unavailable: {
     means:
-      'Too much at once, or an authorization server or a token with a key that does not answer. Ask again after `Retry-After` seconds',
+      'Too much at once; an authorization server, a provider, a verifier or a token with a key that does not answer; or a certificate that has ended. Ask again, after the seconds of `Retry-After` where the answer has it',
   },
 }
 
@@ -197,9 +198,15 @@ ${tableText(['code', 'status', 'Retry-After', 'says'], engineRows())}
 `
 }
 
+/** The `Retry-After` of problems whose seconds depend on the caller. */
+const VARYING_SECONDS: Readonly<Record<string, string>> = {
+  'too-many-requests': 'varies',
+  'transaction-quota': 'varies, or none',
+}
+
 function engineRows(): string[][] {
   return Object.entries(problems).map(([code, { status, detail }]) => {
-    const seconds = makeProblem(code as keyof typeof problems).headers['retry-after'] ?? ''
+    const seconds = makeProblem(code as keyof typeof problems).headers['retry-after'] ?? VARYING_SECONDS[code] ?? ''
     return [`\`${code}\``, String(status), seconds, detail.replaceAll('<', '\\<')]
   })
 }

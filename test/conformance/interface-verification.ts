@@ -341,5 +341,11 @@ export const verificationInterface: Section = {
         ['src/protocol/dcql.test.ts', `\${first}.claims[1].id: is used before; choose another`],
       ],
     },
+    {
+      id: 'verification-44',
+      asks: 'no per-key rate limiting',
+      source: 'Verification service, Authentication',
+      tests: [['test/e2e/rate-limits.test.ts', 'limits nothing unless it is told to, and an API key never']],
+    },
   ],
 }
