@@ -48,6 +48,17 @@ const LONG = [
   'test/chain/command.test.ts',
   'test/{,e2e/}*-doc.test.ts',
 ]
+/**
+ * What another version of Node has no part in: it ran on the first. The second runs what uses Node's own parts, which
+ * are SQLite, cryptography, HTTP, processes and threads.
+ */
+const WITHOUT_NODE = [
+  'components/**/*.test.ts',
+  'test/chain/local*.test.ts',
+  'test/{architecture,docs,package,release,server-library-types,settings,site,snippets,trips,words}.test.ts',
+  'test/e2e/{check-descriptions,command-words,completion,conflicts,doctor*,init,misspelt,oidf-*,openapi}.test.ts',
+]
+const isSecondNode = process.env.VOUCHSAFE_TEST_NODE === 'second'
 /** `npm test` takes four minutes. CI, `npm run check` and `npm run test:faults` try all, and so does who names files. */
 const isAll = process.env.VOUCHSAFE_TEST_ALL === 'yes' || process.argv.slice(2).some((word) => word.includes('/'))
 
@@ -83,14 +94,20 @@ export default defineConfig({
           name: 'sqlite',
           globalSetup: ['test/support/command-setup.ts', 'test/support/component-setup.js'],
           include: ['{src,sdk,components,test}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...OTHERS, ...POSTGRESQL, ...(isAll ? [] : LONG)],
+          exclude: [
+            '**/node_modules/**',
+            ...OTHERS,
+            ...POSTGRESQL,
+            ...(isAll ? [] : LONG),
+            ...(isSecondNode ? WITHOUT_NODE : []),
+          ],
         },
       },
       {
         test: {
           ...shared,
           name: 'postgresql',
-          include: [...POSTGRESQL, ...BOTH, ...(isAll ? BOTH_LONG : [])],
+          include: [...POSTGRESQL, ...(isSecondNode ? [] : BOTH), ...(isAll ? BOTH_LONG : [])],
           exclude: ['**/node_modules/**', ...(isAll ? [] : LONG)],
           globalSetup: ['test/support/command-setup.ts', 'test/support/postgres-setup.ts'],
           setupFiles: ['test/support/on-postgresql.ts'],

@@ -12,6 +12,7 @@ import { type VerifierCollections, verifierMigrations } from '../../src/verifier
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { makeNetwork } from '../support/foreign-status.ts'
 import { certify, makeForgery, putTogether, startWorld, type World, type WorldOptions } from '../support/forge.ts'
+import { partOfLimit } from '../support/processor-time.ts'
 import { profiles, queryFor } from '../support/profiles.ts'
 import { makeKey, type Services, VERIFIER_URL } from '../support/services.ts'
 import { testDatabase } from '../support/store.ts'
@@ -490,7 +491,7 @@ it('a list that has no end is read to its limit, and then no further', async () 
   server.close()
 })
 
-it('a list of thousands of certificates is read between other requests, and makes a verification no slower', async () => {
+it('a list of thousands of certificates is read once, and not by each verification', async () => {
   await startWithList()
   const key = await makeKey()
   const others = Array.from({ length: 2000 }, (_, n) =>
@@ -500,7 +501,8 @@ it('a list of thousands of certificates is read between other requests, and make
   await wait(0)
   expect(await trusted()).toMatch(/^passed/)
   expect((await listed()).certificates).toBe(2001)
-  const start = performance.now()
-  for (let times = 0; times < 5; times += 1) expect(await trusted()).toMatch(/^passed/)
-  expect(performance.now() - start).toBeLessThan(5000)
+  const verifyFiveTimes = async (): Promise<void> => {
+    for (let times = 0; times < 5; times += 1) expect(await trusted()).toMatch(/^passed/)
+  }
+  expect(await partOfLimit(1000, verifyFiveTimes)).toBeLessThan(1)
 })

@@ -1,7 +1,4 @@
-/**
- * Both components with their contracts, in three engines that are processes of their own: on a local chain, and on a
- * Hardhat node.
- */
+/** Both components with their contracts, in three engines that are processes of their own, on a Hardhat node. */
 import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,19 +48,6 @@ interface World {
   stop(): Promise<void>
 }
 
-async function onLocalChain(): Promise<World> {
-  const dir = makeDirectory('chain')
-  const at = await place({ dir })
-  const engines = await started({ chain: { type: 'local', directory: dir } })
-  const sharing = await deployComponent(at, 'SecretSharing', SHARING, engines)
-  const keys = await deployComponent(at, 'KeyManagement', KEYS, engines)
-  const stop = async (): Promise<void> => {
-    await Promise.all(engines.map((engine) => engine.remove()))
-    rmSync(join(dir, '..'), { recursive: true })
-  }
-  return { at, engines, sharing, keys, words: ['--chain', dir], stop }
-}
-
 /**
  * Starts a world on Hardhat, whose contracts are known to the engines by a filter that has their addresses before they
  * are there.
@@ -97,14 +81,11 @@ async function started(settings: Record<string, unknown>): Promise<readonly Engi
   return engines
 }
 
-/** The chain of this run: a Hardhat node by `npm run test:others`, which installs one, and a local chain otherwise. */
-const begin = process.env.VOUCHSAFE_TEST_CHAIN === 'hardhat' ? onHardhat : onLocalChain
-
-describe(`three engines on ${begin === onHardhat ? 'a Hardhat node' : 'a local chain'}`, () => {
+describe('three engines on a Hardhat node', () => {
   let world: World
   let owner: SecretSharing
   beforeAll(async () => {
-    world = await begin()
+    world = await onHardhat()
     owner = ownerOf(world.at, world.sharing)
     for (const contract of [world.sharing, world.keys]) await waitUntilServed(world.engines, contract)
   }, STARTS_MS)

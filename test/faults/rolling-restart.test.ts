@@ -4,6 +4,7 @@
  */
 import { Agent, request as ask, createServer, type RequestOptions, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import {
   createIssuerMemory,
@@ -25,6 +26,8 @@ import { declare } from '../support/wire.ts'
 const GRACE_SECONDS = 4
 const LOOK_EVERY_MS = 250
 const CLIENTS = 6
+/** The pause of a client between two flows: together the clients send over a hundred requests a second. */
+const PAUSE_MS = 100
 
 const running: Running[] = []
 let proxy: Proxy | undefined
@@ -75,7 +78,15 @@ async function startProxy(): Promise<Proxy> {
     const states = await Promise.all(all.map(isReady))
     ready = all.filter((_, index) => states[index])
   }
-  const timer = setInterval(() => void look(), LOOK_EVERY_MS)
+  let isOpen = true
+  const keepLooking = async (): Promise<void> => {
+    // Looks follow each other, so that an older answer does not take the place of a newer one.
+    while (isOpen) {
+      await look()
+      await pause(LOOK_EVERY_MS)
+    }
+  }
+  void keepLooking()
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     use: (next) => {
@@ -83,7 +94,7 @@ async function startProxy(): Promise<Proxy> {
     },
     waitFor: (count) => expect.poll(() => ready.length).toBe(count),
     close: () => {
-      clearInterval(timer)
+      isOpen = false
       agent.destroy()
       server.close()
       server.closeAllConnections()
@@ -126,7 +137,10 @@ it.each(['issuer', 'verifier'] as const)('%s: two processes lose no request in a
   let isOver = false
   const clients = Array.from({ length: CLIENTS }, async () => {
     // Each step of a flow may be answered by another process, and none may be refused.
-    while (!isOver) await use()
+    while (!isOver) {
+      await use()
+      await pause(PAUSE_MS)
+    }
   })
   for (const index of services.keys()) {
     const before = services[index] as Running

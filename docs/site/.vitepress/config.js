@@ -15,6 +15,17 @@ const slugify = (heading) =>
 /** Says whether a page, by its path below srcDir, shows a file of code. */
 const isCodePage = (path) => path.startsWith('code/')
 
+/** Renders a page without the colours of its code, which a search does not have. */
+function renderForSearch(text, env, markdown) {
+  const { highlight } = markdown.options
+  markdown.options.highlight = (code) => markdown.utils.escapeHtml(code)
+  try {
+    return markdown.render(text, env)
+  } finally {
+    markdown.options.highlight = highlight
+  }
+}
+
 export default defineConfig({
   title: 'Vouchsafe',
   description: 'Issue and verify digital credentials, and run off-chain components of smart contracts',
@@ -47,7 +58,7 @@ export default defineConfig({
           },
         },
         // Pages of code would hide those that explain it, and take long to render.
-        _render: (text, env, markdown) => (isCodePage(env.relativePath) ? '' : markdown.render(text, env)),
+        _render: (text, env, markdown) => (isCodePage(env.relativePath) ? '' : renderForSearch(text, env, markdown)),
       },
     },
   },
