@@ -4,6 +4,11 @@ import { setImmediate as nextPass } from 'node:timers/promises'
 
 /** The time limit for waiting until no more connections arrive. */
 const MAX_SEARCH_MS = 500
+/**
+ * How long no connection must have arrived. A proxy opens one for each request that it has, and each that it has is
+ * held here meanwhile, so that a pause means that none is on its way.
+ */
+const QUIET_MS = 20
 /** An event loop iteration without work takes less time. */
 const IDLE_PASS_MS = 0.2
 
@@ -19,21 +24,20 @@ export const takeInByPass: TakeIn = async () => {
 
 /**
  * Stops listening when no connection waits to be accepted, since the kernel resets waiting ones. Repeats `takeIn` until
- * no connection was accepted, or for at most 500 ms. Open connections stay open.
+ * no connection was accepted for 20 ms, or for at most 500 ms. Open connections stay open.
  */
 export async function closeListener(server: NetServer, takeIn: TakeIn): Promise<void> {
-  let arrived = 0
-  const count = (): void => {
-    arrived += 1
+  let lastArrival = performance.now()
+  const noteArrival = (): void => {
+    lastArrival = performance.now()
   }
-  server.on('connection', count)
+  server.on('connection', noteArrival)
   const endTime = performance.now() + MAX_SEARCH_MS
   for (let isQuiet = false; !isQuiet && performance.now() < endTime; ) {
-    const arrivedBefore = arrived
     const { mayHaveMore } = await takeIn()
-    isQuiet = arrived === arrivedBefore && !mayHaveMore
+    isQuiet = performance.now() - lastArrival > QUIET_MS && !mayHaveMore
   }
-  server.off('connection', count)
+  server.off('connection', noteArrival)
   // `close` of `node:http` would also close idle connections, on which a request may be arriving.
   NetServer.prototype.close.call(server)
 }
