@@ -3,6 +3,19 @@ import { openTestStore } from '../../test/support/store.ts'
 import { createCollection } from './store.ts'
 import { purgeSpent, sweep } from './sweep.ts'
 
+/** Opens a store with rows that are named by their number, and are due one millisecond after the other. */
+async function openStoreOfDueRows(count: number) {
+  const store = await openTestStore<{ thing: string }>([{ id: '1', statements: createCollection('thing') }])
+  onTestFinished(() => store.close())
+  await store.commit(
+    Array.from(
+      { length: count },
+      (_, n) => ({ insert: 'thing', id: String(n), value: '', dueAt: new Date(n) }) as const,
+    ),
+  )
+  return store
+}
+
 it('reports how many rows it has deleted, also when the changes of another row fail', async () => {
   const store = await openTestStore<{ thing: string }>([{ id: '1', statements: createCollection('thing') }])
   onTestFinished(() => store.close())
@@ -22,12 +35,7 @@ it('reports how many rows it has deleted, also when the changes of another row f
 })
 
 it('passes over more rows that fail than a round has, and rejects with the first', async () => {
-  const store = await openTestStore<{ thing: string }>([{ id: '1', statements: createCollection('thing') }])
-  onTestFinished(() => store.close())
-  const inserts = Array.from({ length: 200 }, (_, n) => {
-    return { insert: 'thing', id: String(n), value: '', dueAt: new Date(n) } as const
-  })
-  await store.commit(inserts)
+  const store = await openStoreOfDueRows(200)
   const sweeping = sweep(store, 'thing', new Date(1000), {
     changesOf: ({ id, version }) =>
       Number(id) < 60 ? Promise.reject(new Error(`${id} fails`)) : Promise.resolve([{ delete: 'thing', id, version }]),
@@ -39,12 +47,7 @@ it('passes over more rows that fail than a round has, and rejects with the first
 })
 
 it('ends where no row can be changed', async () => {
-  const store = await openTestStore<{ thing: string }>([{ id: '1', statements: createCollection('thing') }])
-  onTestFinished(() => store.close())
-  const inserts = Array.from({ length: 700 }, (_, n) => {
-    return { insert: 'thing', id: String(n), value: '', dueAt: new Date(n) } as const
-  })
-  await store.commit(inserts)
+  const store = await openStoreOfDueRows(700)
   let attempts = 0
   const changesOf = () => {
     attempts += 1
@@ -79,18 +82,13 @@ it('reports no rows of other collections, which go with those of its own', async
 })
 
 it('ends where every row of a full round was changed by another process', async () => {
-  const store = await openTestStore<{ thing: string }>([{ id: '1', statements: createCollection('thing') }])
-  onTestFinished(() => store.close())
-  const inserts = Array.from({ length: 60 }, (_, n) => {
-    return { insert: 'thing', id: String(n), value: '', dueAt: new Date(1) } as const
-  })
-  await store.commit(inserts)
+  const store = await openStoreOfDueRows(60)
   let rounds = 0
   const listDue: typeof store.listDue = (...range) => {
     rounds += 1
     return store.listDue(...range)
   }
-  await sweep({ ...store, listDue }, 'thing', new Date(2), {
+  await sweep({ ...store, listDue }, 'thing', new Date(1000), {
     changesOf: ({ id, version }) => Promise.resolve([{ delete: 'thing', id, version: version + 1 }]),
   })
   expect([rounds, (await store.list('thing')).length]).toEqual([1, 60])

@@ -208,7 +208,7 @@ async function approveOffer(
     return { problem, reason: 'the offer has its data already' }
   }
   if (dataset === undefined && decidedFor !== undefined) {
-    refuse('invalid_state', 'the dataset of the offer is that of another interaction, which is over; send it anew')
+    refuse('invalid_state', 'the dataset of the offer is that of an earlier interaction; send it anew')
   }
   const changes = dataset === undefined ? [] : await makeDatasetChanges(context, offer, dataset, completion)
   return { decision: { sessionId }, changes }
