@@ -41,11 +41,15 @@ const BOTH_LONG = [
   'test/e2e/{db-schema,retention,session-list,status,status-{events,processes}}.test.ts',
   'test/faults/{backup,rolling-restart}.test.ts',
 ]
-/** What starts the most processes or takes longest: a run tries it where it tries all. */
+/** What starts the most processes, what takes longest, and what reads documents and packages: a run tries it where it tries all. */
 const LONG = [
-  'test/faults/{backup,connections,database-lost,disk-full,engine-{crash,faults},postgresql-*,rolling-restart,shared-file,status-events-process}.test.ts',
-  'test/e2e/{engine-{signing,start},events,exit-status,log-reader,oidf-issuer,output-lost,postgresql-engine,stopping,telemetry,workers}.test.ts',
-  'test/chain/command.test.ts',
+  'test/faults/{backup,connections,database-lost,disk-full,engine-{crash,faults},postgresql-*,restore,rolling-restart,shared-file,status-events-process}.test.ts',
+  'test/e2e/{command-words,demo,doctor-*,events,exit-status,log-reader,operator,output-lost,renewal,secret,stopping,telemetry,workers}.test.ts',
+  'test/e2e/{db-*,postgresql,postgresql-{db-messages,engine},retention,status-{list-export,processes}}.test.ts',
+  'test/e2e/engine-{installation,signing,start,tls,uploads,watching}.test.ts',
+  'test/e2e/oidf-*.test.ts',
+  'test/chain/{command,processes}.test.ts',
+  'test/{deploy,docs,package,release,server-library-types}.test.ts',
   'test/{,e2e/}*-doc.test.ts',
 ]
 /**
