@@ -49,8 +49,17 @@ function metaOf({ vct, doctype, credential_definition: definition }: OfferedConf
   return {
     ...(vct !== undefined && { vct_values: [vct] }),
     ...(doctype !== undefined && { doctype_value: doctype }),
-    ...(definition?.type !== undefined && { type_values: [[...definition.type]] }),
+    ...(definition?.type !== undefined && { type_values: [comparableTypes(definition.type)] }),
   }
+}
+
+/**
+ * Returns the types without `VerifiableCredential`, which every W3C credential has, and whose expanded form is all that
+ * some wallets compare. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`.
+ */
+function comparableTypes(types: readonly string[]): string[] {
+  const own = types.filter((type) => type !== 'VerifiableCredential')
+  return own.length > 0 ? own : ['https://www.w3.org/2018/credentials#VerifiableCredential']
 }
 
 /**

@@ -60,3 +60,13 @@ it('says in a query for an mdoc that its elements are not retained', () => {
   expect(claimsOfQuery('dc+sd-jwt').credentials[0]?.claims).toEqual([{ path: ['a', 'b'] }])
   vi.unstubAllGlobals()
 })
+
+it('asks for the types of a W3C credential without the one that all of them have', () => {
+  vi.stubGlobal('navigator', { languages: ['en'] })
+  const typesOf = (...type: string[]) =>
+    queryFor([{ id: 'card', configuration: { format: 'jwt_vc_json', credential_definition: { type } }, paths: [] }])
+      .credentials[0]?.meta
+  expect(typesOf('VerifiableCredential', 'StudentCard')).toEqual({ type_values: [['StudentCard']] })
+  const base = 'https://www.w3.org/2018/credentials#VerifiableCredential'
+  expect(typesOf('VerifiableCredential')).toEqual({ type_values: [[base]] })
+})

@@ -3,12 +3,13 @@
  * status.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, type Json, type JsonObject, memberOf, stringsIn } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { decodeX5c } from '../codec/jws.ts'
 import { readOrProblem, readPart } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { isCalendarDay } from '../codec/time.ts'
 import { untrustedText } from '../codec/untrusted-text.ts'
+import { readDid } from '../keys/did.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
 import type { Instant, Validity } from './evidence-parts.ts'
@@ -23,10 +24,13 @@ export function readX5cHeader(header: JsonObject): readonly Uint8Array[] {
   return x5c === undefined ? [] : decodeX5c(x5c)
 }
 
-/** Returns the key in `cnf`. RFC 7800 section 3.2. */
+/** Returns the key in `cnf`: its `jwk`, or else the key that the DID in its `kid` is. RFC 7800 sections 3.2 and 3.4. */
 export function readConfirmedKey(payload: JsonObject): Evidence['boundKey'] {
   const confirmation = memberOf(payload, 'cnf')
   if (!isObject(confirmation)) return { problem: 'the credential is not bound to a key (it has no cnf)' }
+  const kid = stringMemberOf(confirmation, 'kid')
+  if (memberOf(confirmation, 'jwk') === undefined && kid !== undefined)
+    return makeBoundKey('cnf.kid', () => readDid(kid))
   return makeBoundKey('cnf.jwk', () => readSigningJwk(memberOf(confirmation, 'jwk')))
 }
 

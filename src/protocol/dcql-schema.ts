@@ -75,7 +75,7 @@ export const DcqlQuerySchema = Type.Object(
           {
             id: 'card',
             format: 'jwt_vc_json-ld',
-            meta: { type_values: [['VerifiableCredential', 'StudentCard']] },
+            meta: { type_values: [['StudentCard']] },
             claims: [{ path: ['credentialSubject', 'given_name'] }],
           },
         ],

@@ -8,6 +8,7 @@ import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { readSdJwt } from '../../codec/sd-jwt.ts'
+import { thumbprint } from '../../keys/jwk.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { findQueryMistakes } from '../formats.ts'
@@ -174,6 +175,15 @@ describe('SD-JWT VC', () => {
     it('leaves it to the certificate who issued it, when it has no iss', async () => {
       expect(sdJwtVc.read(await foreign({ vct: VCT })).issuer.identifiers).toEqual([])
       expect(sdJwtVc.read(await foreign({ vct: VCT, iss: 1 })).issuer.identifiers).toEqual([''])
+    })
+
+    it('may name the key of its holder by a DID, and is bound to no other where it has the key', async () => {
+      const boundKeyOf = async (cnf: JsonObject) => sdJwtVc.read(await foreign({ vct: VCT, cnf })).boundKey
+      const kid = `did:jwk:${toBase64url(JSON.stringify(signer.jwk))}#0`
+      expect(await boundKeyOf({ kid })).toEqual({ jwk: signer.jwk, thumbprint: thumbprint(signer.jwk) })
+      expect(await boundKeyOf({ kid, jwk: {} })).toEqual({ problem: expect.stringMatching(/^cnf\.jwk: /) as string })
+      const neither = { problem: 'cnf.kid: the key identifier is neither a did:jwk nor a did:key' }
+      for (const other of ['key-1', 'did:web:example.com#0']) expect(await boundKeyOf({ kid: other })).toEqual(neither)
     })
 
     it('has protocol members among its claims, which a report leaves out', async () => {

@@ -283,7 +283,7 @@ describe('W3C credentials as JWT', () => {
         problem: expect.stringMatching(/differ/) as string,
       })
       expect(await keyOf({ sub: did, cnf: { kid: 'x' } })).toEqual({
-        problem: expect.stringMatching(/^cnf\.jwk/) as string,
+        problem: expect.stringMatching(/^cnf\.kid/) as string,
       })
       expect(await keyOf({ sub: 'did:example:1' })).toEqual({ problem: expect.stringMatching(/neither/) as string })
       expect(await keyOf({ sub: `did:jwk:${toBase64url('{}')}` })).toEqual({
