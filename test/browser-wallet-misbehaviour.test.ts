@@ -8,7 +8,7 @@ import {
 } from '../console/wallet/misbehaviour.ts'
 import { receivingMisbehaviours } from '../console/wallet/receiving-misbehaviour.ts'
 import type { VerificationReport } from '../src/verifier/verification.ts'
-import { isAnswered } from '../src/wallet/answer.ts'
+import { isAnswered } from '../src/wallet/match-credentials.ts'
 import { planPresentation, sendPresentation } from '../src/wallet/present.ts'
 import { receiveOffer } from '../src/wallet/receive.ts'
 import { mdocDataset, mdocProfile } from './support/mdoc.ts'

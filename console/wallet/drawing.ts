@@ -1,8 +1,8 @@
 /** Draws what the wallet holds, and what it would disclose. */
 import type { Json } from '../../src/codec/json.ts'
-import type { AnsweredQuery } from '../../src/wallet/answer.ts'
 import { claimLabel, holderClaims, isAboutCredential, sortClaims } from '../../src/wallet/claim-text.ts'
 import type { Step } from '../../src/wallet/context.ts'
+import type { MatchedCredential } from '../../src/wallet/match-credentials.ts'
 import type { StoredCredential } from '../../src/wallet/stored-credential.ts'
 import { drawCard } from '../card.ts'
 import type { Display } from '../clients.ts'
@@ -33,7 +33,7 @@ export function drawCredential(credential: StoredCredential, now: Date): HTMLEle
 }
 
 /** Draws the claims that the verifier would see, and names those that it would not. */
-export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery): HTMLElement {
+export function drawDisclosure({ credential, disclosed, hidden }: MatchedCredential): HTMLElement {
   const claims = sortClaims(
     credential,
     disclosed.filter(({ position }) => !isAboutCredential(credential, position)),

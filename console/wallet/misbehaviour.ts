@@ -18,9 +18,9 @@ import { parseJson } from '../../src/codec/json.ts'
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
 import { bindSdJwt } from '../../src/credential/sd-jwt.ts'
 import { isWithin } from '../../src/protocol/claim-path.ts'
-import type { AnsweredQuery } from '../../src/wallet/answer.ts'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { requireHeldFormat } from '../../src/wallet/held-format.ts'
+import type { MatchedCredential } from '../../src/wallet/match-credentials.ts'
 import { bindingOf, makePresentation, type PresentationPlan } from '../../src/wallet/present.ts'
 import { resignJwt, resignMdoc } from './self-made.ts'
 
@@ -34,7 +34,7 @@ export interface Misbehaviour {
   /** Names the check that has to fail, for a credential of the format. */
   expectedCheck(format: string): string
   /** Returns why the misbehaviour cannot be shown with this answer; undefined when it can. */
-  findProblem(answer: AnsweredQuery, memory: PresentationMemory): string | undefined
+  findProblem(answer: MatchedCredential, memory: PresentationMemory): string | undefined
   createPresentation(memory: PresentationMemory): MakePresentation
 }
 
@@ -162,7 +162,7 @@ function firstApplicableCheck(...ids: readonly [string, ...string[]]): (format: 
 }
 
 function notApplicableReason(format: string, id: string): string | undefined {
-  return requireHeldFormat(format).notApplicableChecks[id]
+  return requireHeldFormat(format).notApplicableReasons[id]
 }
 
 function noProblem(): undefined {
@@ -186,22 +186,22 @@ function setClockBack(wallet: WalletContext): WalletContext {
 }
 
 /** Removes the claims from the query that is answered, so that the wallet does not notice that some are missing. */
-function removeClaims(answer: AnsweredQuery): AnsweredQuery {
+function removeClaims(answer: MatchedCredential): MatchedCredential {
   const { id, format, meta } = answer.query
   return { ...answer, query: { id, format, meta } }
 }
 
 /** Finds a claim that was asked for and could stay hidden; undefined when there is none. */
-function findDisclosableClaim({ disclosed, credential }: AnsweredQuery) {
+function findDisclosableClaim({ disclosed, credential }: MatchedCredential) {
   const positions = disclosed.filter(({ because }) => because === 'asked').map(({ position }) => position)
   return positions.find((position) => credential.disclosable.some((cover) => isWithin(position, cover)))
 }
 
-function disclosableProblem(answer: AnsweredQuery): string | undefined {
+function disclosableProblem(answer: MatchedCredential): string | undefined {
   return findDisclosableClaim(answer) === undefined ? 'no claim is asked for that could stay hidden' : undefined
 }
 
-function withoutOneClaim(answer: AnsweredQuery): AnsweredQuery {
+function withoutOneClaim(answer: MatchedCredential): MatchedCredential {
   const omittedClaim = findDisclosableClaim(answer) ?? []
   return {
     ...answer,
@@ -212,7 +212,7 @@ function withoutOneClaim(answer: AnsweredQuery): AnsweredQuery {
 async function withChangedDisclosure(
   wallet: WalletContext,
   plan: PresentationPlan,
-  answer: AnsweredQuery,
+  answer: MatchedCredential,
 ): Promise<string> {
   const { sdHashInput } = readSdJwt(await makePresentation(wallet, plan, answer))
   const [jwt = '', ...disclosures] = sdHashInput.slice(0, -1).split('~')
@@ -227,7 +227,7 @@ async function withChangedDisclosure(
 }
 
 /** Changes every element of an mdoc, each of which has a digest. ISO/IEC 18013-5 section 9.1.2.5. */
-function changeElements(answer: AnsweredQuery): AnsweredQuery {
+function changeElements(answer: MatchedCredential): MatchedCredential {
   const issuerSigned = asMap(decodeCbor(fromBase64url(answer.credential.credential)), 'the credential')
   const nameSpaces = [...asMap(issuerSigned.get('nameSpaces'), 'nameSpaces')].map(([name, items]) => {
     const changedItems = asArray(items, 'a namespace').map((item) => {
@@ -243,7 +243,7 @@ function changeElements(answer: AnsweredQuery): AnsweredQuery {
   )
 }
 
-function withForgedSignature(answer: AnsweredQuery): AnsweredQuery {
+function withForgedSignature(answer: MatchedCredential): MatchedCredential {
   const { format, credential } = answer.credential
   if (isMdoc(format)) return withForgedIssuerAuth(answer)
   const [jwt = '', ...rest] = credential.split('~')
@@ -252,7 +252,7 @@ function withForgedSignature(answer: AnsweredQuery): AnsweredQuery {
   return withCredential(answer, [[header, payload, toBase64url(bytes)].join('.'), ...rest].join('~'))
 }
 
-function withForgedIssuerAuth(answer: AnsweredQuery): AnsweredQuery {
+function withForgedIssuerAuth(answer: MatchedCredential): MatchedCredential {
   const issuerSigned = asMap(decodeCbor(fromBase64url(answer.credential.credential)), 'the credential')
   const sign1 = [...asArray(issuerSigned.get('issuerAuth'), 'issuerAuth')]
   const signature = asBytes(sign1.pop(), 'the signature')
@@ -260,6 +260,6 @@ function withForgedIssuerAuth(answer: AnsweredQuery): AnsweredQuery {
   return withCredential(answer, toBase64url(encodeCbor(new Map([...issuerSigned, ['issuerAuth', [...sign1, bytes]]]))))
 }
 
-function withCredential(answer: AnsweredQuery, credential: string): AnsweredQuery {
+function withCredential(answer: MatchedCredential, credential: string): MatchedCredential {
   return { ...answer, credential: { ...answer.credential, credential } }
 }

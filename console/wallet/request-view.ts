@@ -1,7 +1,7 @@
 /** A request in the wallet: who asks, what would leave, the agreement, and what came of it. */
 import { toBase64url } from '../../src/codec/base64url.ts'
-import { chosenAnswers } from '../../src/wallet/answer.ts'
 import { type ServerError, WalletError } from '../../src/wallet/error.ts'
+import { chosenMatches } from '../../src/wallet/match-credentials.ts'
 import {
   decline,
   type PresentationPlan,
@@ -99,11 +99,11 @@ function drawPlan(plan: PresentationPlan): readonly HTMLElement[] {
       element('pre', { tabindex: '0' }, JSON.stringify(content, null, 2)),
     ),
   )
-  return [...chosenAnswers(plan).map(drawDisclosure), ...approvals]
+  return [...chosenMatches(plan).map(drawDisclosure), ...approvals]
 }
 
 function behavioursFor(page: WalletPage, { plan, expired }: OpenedRequest): readonly Behaviour[] {
-  const [answer] = chosenAnswers(plan)
+  const [answer] = chosenMatches(plan)
   const nothing = 'the wallet has nothing to answer with'
   return [
     ...misbehaviours.map((each) => ({
@@ -189,12 +189,12 @@ function expectedCheck(id: string, plan: PresentationPlan): string | undefined {
   if (id === HONEST.id) return undefined
   if (id === EXPIRED_BEHAVIOUR) return 'validity.not_expired'
   if (id === REVOKED_BEHAVIOUR) return 'status.valid'
-  const [answer] = chosenAnswers(plan)
+  const [answer] = chosenMatches(plan)
   return answer && misbehaviours.find((each) => each.id === id)?.expectedCheck(answer.credential.format)
 }
 
 async function revokeFirst(page: WalletPage, plan: PresentationPlan, busy: HTMLElement): Promise<void> {
-  const [answer] = chosenAnswers(plan)
+  const [answer] = chosenMatches(plan)
   const sessionId = answer && page.sessions.get(answer.credential.id)
   if (sessionId === undefined) return
   busy.textContent = `The issuer revokes the credential. Verifiers may keep the list that they have for some seconds …`

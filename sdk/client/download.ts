@@ -9,8 +9,8 @@ import { fanOut } from './fan-out.ts'
 import { askUntilAccepted } from './retries.ts'
 import {
   ENGINES_PATIENCE_MS,
-  ownSharing,
   refuseUnlessUploaded,
+  requireOwnSharing,
   type SecretSharing,
   type SharingState,
 } from './secret-sharing.ts'
@@ -42,11 +42,11 @@ export interface DownloadedSecret {
 export async function downloadSecret(context: SecretSharing, download: Download): Promise<DownloadedSecret> {
   const { id, scheme = 'shamir', askAll = false } = download
   const { client, transactor } = context
-  const before = await ownSharing(context, id)
+  const before = await requireOwnSharing(context, id)
   checkThreshold({ scheme, threshold: before.threshold, shares: before.engines.length })
   refuseUnlessUploaded(before)
   await transactor.send(client.contract, sharingMethods.requestDownload(id))
-  const sharing = await ownSharing(context, id)
+  const sharing = await requireOwnSharing(context, id)
   const { threshold, engines } = sharing
   const enough = askAll ? engines.length : threshold
   const { answers, errors } = await fanOut(engines, enough, (engine, signal, index) =>

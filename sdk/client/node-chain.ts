@@ -1,6 +1,6 @@
 /** The chain of an application: over the JSON-RPC of a node, by `fetch`, in Node and in browsers. */
 import { ChainError } from '../../src/chain/chain.ts'
-import { type EvmChain, evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
+import { createEvmChain, type EvmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { AnswerTooLargeError, type JsonRpc, readResult, writeRpcRequest } from '../../src/chain/json-rpc.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { readBounded } from './bounded.ts'
@@ -20,7 +20,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** Returns the EVM chain whose node answers at `url`. Rejects with a ChainError when it does not answer. */
 export async function nodeChain(url: string, options: NodeChainOptions): Promise<EvmChain> {
   const rpc = fetchJsonRpc(url, options)
-  return evmChain(rpc, { id: await fetchChainId(rpc), confirmations: options.confirmations ?? 0 })
+  return createEvmChain(rpc, { id: await fetchChainId(rpc), confirmations: options.confirmations ?? 0 })
 }
 
 function fetchJsonRpc(url: string, { fetch, deadlineMs = DEADLINE_MS }: NodeChainOptions): JsonRpc {

@@ -58,7 +58,7 @@ export async function sharingStatus(client: EngineClient, id: bigint): Promise<S
  * Reads the sharing as {@link sharingStatus} does, if it is the caller's own. Rejects with `unknown-sharing`,
  * `not-owner` or `being-deleted`.
  */
-export async function ownSharing({ client, transactor }: SecretSharing, id: bigint): Promise<SharingState> {
+export async function requireOwnSharing({ client, transactor }: SecretSharing, id: bigint): Promise<SharingState> {
   const sharing = await sharingStatus(client, id)
   if (sharing === undefined) throw new ClientError('unknown-sharing', `there is no sharing ${id} in this contract`)
   if (sharing.owner !== transactor.address) {
@@ -113,7 +113,7 @@ export async function deleteSecret(context: SecretSharing, id: bigint): Promise<
   const { client, transactor, patienceMs = ENGINES_PATIENCE_MS } = context
   const sharing = await sharingStatus(client, id)
   if (sharing?.deleting !== true || sharing.owner !== transactor.address) {
-    refuseUnlessUploaded(await ownSharing(context, id))
+    refuseUnlessUploaded(await requireOwnSharing(context, id))
     await sendOnce(context, sharingMethods.deleteSharing(id), async () => {
       const later = await sharingStatus(client, id)
       return later === undefined || later.deleting

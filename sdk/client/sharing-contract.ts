@@ -6,7 +6,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { callData, list, uint } from '../../components/abi.ts'
 import { type Block, isRefused } from '../../src/chain/chain.ts'
-import { abiReader } from '../../src/chain/evm/abi-reader.ts'
+import { createAbiReader } from '../../src/chain/evm/abi-reader.ts'
 import { malformed, readPart } from '../../src/codec/malformed.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import type { ChainReader } from './engines.ts'
@@ -55,7 +55,7 @@ export async function readSharing(
 }
 
 function parseSharing(answer: Uint8Array): Sharing | undefined {
-  const from = abiReader(answer)
+  const from = createAbiReader(answer)
   const owner = from.address(0)
   if (/^0+$/.test(owner)) return undefined
   const [commitments, uploaded] = [from.array(2, MAX_ENGINES), from.array(3, MAX_ENGINES)]

@@ -2,7 +2,7 @@
 import {
   type Account,
   type Chain,
-  DEFAULT_MOST_GAS_PRICE,
+  DEFAULT_MAX_GAS_PRICE,
   isAboutOneRequest,
   isOutOfReach,
   type SignedTransaction,
@@ -70,7 +70,7 @@ export function accountTransactor(
 ): Transactor {
   const account = chain.createAccount(key, {
     ...limits,
-    mostGasPrice: limits?.mostGasPrice ?? DEFAULT_MOST_GAS_PRICE,
+    mostGasPrice: limits?.mostGasPrice ?? DEFAULT_MAX_GAS_PRICE,
   })
   const send = async (use: AccountUse, to: Address, payload: Uint8Array): Promise<void> => {
     const submission = use.lastSubmission.then(() => signAndSubmit(account, use, patience, { to, payload }))

@@ -12,9 +12,9 @@ import { askUntilAccepted } from './retries.ts'
 import {
   confirmationMs,
   ENGINES_PATIENCE_MS,
-  ownSharing,
   POLL_MS,
   parseSharingId,
+  requireOwnSharing,
   type SecretSharing,
   type SharingState,
   sendOnce,
@@ -128,7 +128,7 @@ async function register(
   if (!mine || sharing.commitments.map(bytesToHex).join() !== commitments.map(bytesToHex).join()) {
     throw new ClientError('id-in-use', `there is another sharing with the id ${id}: take another id`)
   }
-  return ownSharing(context, id)
+  return requireOwnSharing(context, id)
 }
 
 /** Waits for the flags of all but those that did not take their share, `mostMs` at most. */
@@ -142,7 +142,7 @@ async function waitForFlags(
   const end = client.now().getTime() + mostMs
   const failed = new Map(errors.map((error) => [error.engine.address, error]))
   for (;;) {
-    const look = () => ownSharing(context, parseSharingId(id))
+    const look = () => requireOwnSharing(context, parseSharingId(id))
     const { engines, uploaded } = await askDespiteOutages(client, end, look)
     const isAwaited = engines.some(({ address }, at) => uploaded[at] !== true && !failed.has(address))
     if (!isAwaited || client.now().getTime() >= end) {

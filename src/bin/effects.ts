@@ -18,7 +18,7 @@ import type { OriginWatch } from '../store/postgres-origin.ts'
 import { type ConflictCounts, createRetryOnConflict } from '../store/retry.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
-import { fileProblem } from './embedded-database/database-file.ts'
+import { findFileProblem } from './embedded-database/database-file.ts'
 import { isWalMissing, noteClosed } from './embedded-database/generation-file.ts'
 import { makeDirectory } from './files/directory.ts'
 import { createOutbound } from './network/outbound.ts'
@@ -123,7 +123,7 @@ export async function openDatabase<C>(
     const { openPostgres } = await import('../store/postgres.ts')
     return openPostgres(database, migrations, () => reportWait(database, onWait), originWatch)
   }
-  const problem = fileProblem(database.file)
+  const problem = findFileProblem(database.file)
   if (problem !== undefined) throw new Error(problem)
   makeDirectory(dirname(database.file), 0o700)
   if (openFile !== undefined) return openFile(database.file, migrations)

@@ -6,8 +6,8 @@ import type { Json } from '../codec/json.ts'
 import { type Address, evmAddress } from '../offchain/address.ts'
 import { type Account, type Chain, ChainError } from './chain.ts'
 import { type AbiItem, decodeAnswer, encodeCall, encodeConstructor, parseFunction } from './evm/abi.ts'
-import { type EvmChain, type EvmOptions, evmChain } from './evm/evm.ts'
-import { evmNode } from './evm/node.ts'
+import { createEvmChain, type EvmChain, type EvmOptions } from './evm/evm.ts'
+import { createEvmNode } from './evm/node.ts'
 import type { JsonRpc } from './json-rpc.ts'
 
 export interface ChainUnderTest {
@@ -34,11 +34,11 @@ export async function sent(account: Account, to: Address, payload: Uint8Array): 
 }
 
 async function deployed({ rpc, id, key }: ChainUnderTest, { abi, bytecode }: Artifact, values: readonly Json[]) {
-  const account = evmChain(rpc, { id, confirmations: 0 }).createAccount(key)
+  const account = createEvmChain(rpc, { id, confirmations: 0 }).createAccount(key)
   const code = encodeConstructor(abi, bytecode, values)
   const transaction = await account.sign(undefined, code, 0n, await account.fetchNextNonce())
   await account.submit(transaction)
-  const created = (await evmNode(rpc).fetchReceipt(transaction.hash))?.created
+  const created = (await createEvmNode(rpc).fetchReceipt(transaction.hash))?.created
   if (created === undefined) throw new Error('no contract was created')
   return created
 }
@@ -59,7 +59,7 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
     let contract: Address
     let account: Account
     const open = (options: Partial<EvmOptions> = {}): EvmChain =>
-      evmChain(under.rpc, { id: under.id, confirmations: 0, ...options })
+      createEvmChain(under.rpc, { id: under.id, confirmations: 0, ...options })
     let chain: Chain
 
     beforeAll(async () => {

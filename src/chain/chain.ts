@@ -89,7 +89,7 @@ export const WEI_PER_GWEI = 10n ** 9n
 /** The bounds and the default of a limit on the price of a unit of gas, in gwei. A node alone says the price. */
 export const GAS_PRICE_GWEI = { least: 1, most: 1_000_000_000, standard: 1000 } as const
 /** The most wei that a unit of gas may cost by default. */
-export const DEFAULT_MOST_GAS_PRICE = BigInt(GAS_PRICE_GWEI.standard) * WEI_PER_GWEI
+export const DEFAULT_MAX_GAS_PRICE = BigInt(GAS_PRICE_GWEI.standard) * WEI_PER_GWEI
 
 /** The most that an account spends on a transaction. */
 export interface SpendingLimits {

@@ -3,17 +3,7 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../test/support/check-log.ts'
 import { malformed } from '../codec/malformed.ts'
-import {
-  allHold,
-  type Check,
-  type CheckRun,
-  cannotAsk,
-  fail,
-  pass,
-  runChecks,
-  tolerate,
-  type Verdict,
-} from './check.ts'
+import { allHold, type Check, type CheckRun, fail, notRun, pass, runChecks, type Verdict, warn } from './check.ts'
 
 type Made = Partial<Check<string, { readonly asked: boolean }>>
 
@@ -45,7 +35,7 @@ describe('the runner', () => {
   })
 
   it('cuts a detail at 600 characters, and no character in half', async () => {
-    for (const verdict of [fail, pass, tolerate, cannotAsk]) {
+    for (const verdict of [fail, pass, warn, notRun]) {
       const [whole, cut, half] = await Promise.all(
         ['a'.repeat(600), `a${'b'.repeat(160_000)}c`, `${'a'.repeat(408)}${'\u{1f600}'.repeat(200)}b`].map(
           async (detail) => {
@@ -105,7 +95,7 @@ describe('the runner', () => {
       (await runChecks(checks, 'x', context, run)).map(({ outcome }) => outcome)
     expect(await outcomesIn(log)).toEqual(['failed', 'failed', 'passed'])
     expect(lines.map((line) => (JSON.parse(line) as { readonly check: string }).check)).toEqual(['a.a', 'a.b'])
-    expect(await outcomesIn({ ...silentLog, checksLeftOut: ['a.aa', 'a.c'] })).toEqual(['passed', 'passed', 'passed'])
+    expect(await outcomesIn({ ...silentLog, omittedCheckIds: ['a.aa', 'a.c'] })).toEqual(['passed', 'passed', 'passed'])
   })
 
   it('asks what depends on a check that only warned or does not apply', async () => {
@@ -161,7 +151,7 @@ describe('the runner', () => {
   })
 
   it('waits for an answer from elsewhere, and makes a warning of what is tolerated', async () => {
-    const slow = { run: () => new Promise<Verdict>((resolve) => setImmediate(resolve, tolerate('nobody answered'))) }
+    const slow = { run: () => new Promise<Verdict>((resolve) => setImmediate(resolve, warn('nobody answered'))) }
     expect(await outcomes([check('a.a', slow), check('a.b', { needs: ['a.a'] })])).toEqual([
       'warning: nobody answered',
       'passed',
@@ -169,9 +159,7 @@ describe('the runner', () => {
   })
 
   it('says of a question that cannot be put that it was not', async () => {
-    expect(await outcomes([check('a.a', { run: () => cannotAsk('nothing there') })])).toEqual([
-      'not_run: nothing there',
-    ])
+    expect(await outcomes([check('a.a', { run: () => notRun('nothing there') })])).toEqual(['not_run: nothing there'])
   })
 })
 
@@ -183,7 +171,7 @@ describe('whether all holds', () => {
     ['warning', { level: 'SHOULD', run: () => fail('no') }, true],
     ['not_applicable', { notApplicableReason: () => 'nobody asked' }, true],
     ['failed', { run: () => fail('no') }, false],
-    ['not_run', { run: () => cannotAsk('nothing there') }, false],
+    ['not_run', { run: () => notRun('nothing there') }, false],
   ])('%s', async (_, made, holds) => expect(await run(made)).toBe(holds))
 
   it('nothing asked is nothing held', async () =>

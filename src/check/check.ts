@@ -36,11 +36,11 @@ export interface Check<Evidence, Context> extends CheckDescription {
 export type Verdict =
   | { readonly answer: 'pass'; readonly detail?: string }
   /** The check could not be done, and the operator's policy tolerates that: a warning. */
-  | { readonly answer: 'tolerate'; readonly detail: string }
+  | { readonly answer: 'warning'; readonly detail: string }
   /** `cause` is the error of a library, for the log only. */
   | { readonly answer: 'fail'; readonly detail: string; readonly cause?: unknown }
   /** The check has nothing to look at because its object is missing; another check fails for that. */
-  | { readonly answer: 'cannot_ask'; readonly detail: string }
+  | { readonly answer: 'not_run'; readonly detail: string }
 
 export interface CheckResult {
   readonly id: string
@@ -55,9 +55,9 @@ export interface CheckRun {
   /** Names what is judged; a presentation when absent. */
   readonly judged?: 'wallet attestation'
   /** Why some checks make no sense of what is judged, by check id; a check's own `notApplicableReason` comes first. */
-  readonly notApplicableChecks?: Readonly<Record<string, string>>
+  readonly notApplicableReasons?: Readonly<Record<string, string>>
   /** The ids of checks that others of the list need, and that this run leaves out, so that they hold nothing up. */
-  readonly checksLeftOut?: readonly string[]
+  readonly omittedCheckIds?: readonly string[]
 }
 
 /** The maximum length of a detail: of a sentence with the names of three certificates, and what to do. */
@@ -67,8 +67,8 @@ const END_OF_DETAIL = 190
 
 export const pass = (detail?: string): Verdict => ({ answer: 'pass', ...(detail !== undefined && { detail }) })
 export const fail = (detail: string, cause?: unknown): Verdict => ({ answer: 'fail', detail, cause })
-export const tolerate = (detail: string): Verdict => ({ answer: 'tolerate', detail })
-export const cannotAsk = (detail: string): Verdict => ({ answer: 'cannot_ask', detail })
+export const warn = (detail: string): Verdict => ({ answer: 'warning', detail })
+export const notRun = (detail: string): Verdict => ({ answer: 'not_run', detail })
 
 /**
  * Runs all checks in order. With `evidence` undefined, all are `not_run`. A check that throws is a mistake of this
@@ -109,7 +109,7 @@ export function allHold(results: readonly CheckResult[]): boolean {
 /** How a check ended: with its verdict, or as the runner alone says. */
 type Conclusion =
   | Verdict
-  | { readonly answer: 'does_not_apply'; readonly detail: string }
+  | { readonly answer: 'not_applicable'; readonly detail: string }
   | { readonly answer: 'threw'; readonly error: unknown }
 
 /** A run, with the outcomes of its checks so far. */
@@ -129,11 +129,11 @@ function runCheck<Evidence, Context>(
       ? fail(`could not be checked: ${error.message}`, error.cause)
       : { answer: 'threw', error }
   try {
-    const reason = check.notApplicableReason?.(context) ?? run.notApplicableChecks?.[check.id]
-    if (reason !== undefined) return { answer: 'does_not_apply', detail: reason }
-    if (evidence === undefined) return cannotAsk(`the ${run.judged ?? 'presentation'} could not be read`)
+    const reason = check.notApplicableReason?.(context) ?? run.notApplicableReasons?.[check.id]
+    if (reason !== undefined) return { answer: 'not_applicable', detail: reason }
+    if (evidence === undefined) return notRun(`the ${run.judged ?? 'presentation'} could not be read`)
     const unmet = check.needs?.find((id) => isUnmet(id, run))
-    if (unmet !== undefined) return cannotAsk(`${unmet} did not pass`)
+    if (unmet !== undefined) return notRun(`${unmet} did not pass`)
     const verdict = check.run(evidence, context)
     return verdict instanceof Promise ? verdict.catch(onError) : verdict
   } catch (error) {
@@ -145,9 +145,9 @@ function runCheck<Evidence, Context>(
  * Tests whether a check that another one needs has failed or was not run. Throws when it has no outcome, being misspelt
  * or later in the list, so that the check which needs it is not passed.
  */
-function isUnmet(id: string, { outcomes, checksLeftOut }: RunSoFar): boolean {
+function isUnmet(id: string, { outcomes, omittedCheckIds }: RunSoFar): boolean {
   const outcome = outcomes.get(id)
-  if (outcome === undefined && checksLeftOut?.includes(id) !== true) {
+  if (outcome === undefined && omittedCheckIds?.includes(id) !== true) {
     throw new Error(`${id} has no outcome: a check must stand after those that it needs`)
   }
   return outcome === 'failed' || outcome === 'not_run'
@@ -166,11 +166,11 @@ function recordConclusion(
   switch (conclusion.answer) {
     case 'pass':
       return makeResult(id, 'passed', conclusion.detail)
-    case 'tolerate':
+    case 'warning':
       return makeResult(id, 'warning', conclusion.detail)
-    case 'cannot_ask':
+    case 'not_run':
       return makeResult(id, 'not_run', conclusion.detail)
-    case 'does_not_apply':
+    case 'not_applicable':
       return makeResult(id, 'not_applicable', conclusion.detail)
     case 'fail':
       if (conclusion.cause !== undefined) {

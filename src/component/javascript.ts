@@ -3,7 +3,7 @@
  * the copy is written back, so that nothing of a call remains for the next. Beside the memory, the only state of the
  * instance that changes is the stack pointer.
  */
-import type { HostedCall } from './hosted-call.ts'
+import type { HostOperations } from './host-operations.ts'
 import type { LoadedComponent } from './loaded-component.ts'
 import { PAGE_BYTES } from './module.ts'
 import { PRELUDE } from './prelude.ts'
@@ -25,7 +25,7 @@ const SPARE_BYTES = 524_288
  * calls an operation of its engine.
  */
 export function loadScript(module: WebAssembly.Module, source: string, limits: RuntimeLimits): LoadedComponent {
-  let runningCall: { readonly now: number; readonly hosted: HostedCall } | undefined
+  let runningCall: { readonly now: number; readonly hosted: HostOperations } | undefined
   const host = {
     call: (name: string, machine: QuickJs, args: readonly number[]): number | undefined =>
       name === 'hosted' ? answerScript(runningCall?.hosted, machine, args) : runTextFunction(name, machine, args),
@@ -96,7 +96,7 @@ function callFunction(machine: QuickJs, functionBox: number, args: readonly numb
 }
 
 function answerScript(
-  hosted: HostedCall | undefined,
+  hosted: HostOperations | undefined,
   machine: QuickJs,
   [code = 0, operand = 0]: readonly number[],
 ): number | undefined {

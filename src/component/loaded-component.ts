@@ -1,5 +1,5 @@
 /** A component that a worker has loaded. `wasm.ts` loads modules, and `javascript.ts` loads scripts. */
-import type { HostedCall } from './hosted-call.ts'
+import type { HostOperations } from './host-operations.ts'
 import type { CallMessage } from './messages.ts'
 
 export type HookCall = Pick<CallMessage, 'hook' | 'input' | 'stateLength' | 'now'>
@@ -13,7 +13,7 @@ export interface LoadedComponent {
    * Runs a hook, and returns its result. Throws a Trap, or an error of WebAssembly. The caller must call `restore`
    * afterwards, also after an error.
    */
-  readonly run: (call: HookCall, hosted: HostedCall) => Uint8Array
+  readonly run: (call: HookCall, hosted: HostOperations) => Uint8Array
   /** Resets a script to the state after its evaluation; a module has a new instance in each call. */
   readonly restore: () => void
 }

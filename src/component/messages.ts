@@ -61,9 +61,9 @@ export interface CallMessage {
 }
 
 /** A question of one job that only the engine can answer. */
-export interface QuestionMessage {
+export interface HostRequestMessage {
   readonly job: number
-  readonly question: HostQuestion
+  readonly question: HostRequest
 }
 
 /** Tells a worker to drop a component, whose program the engine does not cache any more. */
@@ -79,16 +79,16 @@ export interface FailedAnswer {
 
 export interface AnswerMessage {
   readonly job: number
-  readonly answer: HostAnswer | FailedAnswer
+  readonly answer: HostResponse | FailedAnswer
 }
 
 /** A question that only the engine can answer: the name of an operation of {@link Host}, and its arguments. */
-export type HostQuestion = {
+export type HostRequest = {
   readonly [M in keyof Host]: { readonly ask: M; readonly args: Parameters<Host[M]> }
 }[keyof Host]
 
 /** The result of an operation of {@link Host}. */
-export type HostAnswer<M extends keyof Host = keyof Host> = Awaited<ReturnType<Host[M]>>
+export type HostResponse<M extends keyof Host = keyof Host> = Awaited<ReturnType<Host[M]>>
 
 /**
  * The effects as a worker sends them. For a call that changed nothing, the most common case, they are only the number
@@ -163,8 +163,8 @@ export function callMessage(call: ComponentCall): CallMessage {
 }
 
 /** Asks the engine a question of a running component, and returns the answer. Rejects as the operations do. */
-export async function askHost(host: Host, { ask, args }: HostQuestion): Promise<HostAnswer> {
+export async function callHost(host: Host, { ask, args }: HostRequest): Promise<HostResponse> {
   // A component that breaks out of its sandbox may name anything, such as `valueOf`.
   if (!Object.hasOwn(host, ask)) trap(`the engine has no operation ${ask}`)
-  return (host[ask] as (...args: HostQuestion['args']) => HostAnswer | Promise<HostAnswer>)(...args)
+  return (host[ask] as (...args: HostRequest['args']) => HostResponse | Promise<HostResponse>)(...args)
 }

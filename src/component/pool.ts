@@ -5,9 +5,9 @@
  * engine uses no CPU, so another worker may start meanwhile.
  */
 import { Worker } from 'node:worker_threads'
-import type { JobMessage, JobOutcome, QuestionMessage, WorkerData, WorkerReport } from './messages.ts'
+import type { HostRequestMessage, JobMessage, JobOutcome, WorkerData, WorkerReport } from './messages.ts'
 import type { PreparedProgram } from './programs.ts'
-import { createScheduler, mostWorkers, type WorkerScheduler } from './scheduler.ts'
+import { createScheduler, maxWorkers, type WorkerScheduler } from './scheduler.ts'
 import {
   answerQuestion,
   beginJob,
@@ -148,13 +148,13 @@ function startWorker(pool: Pool): Slot {
     outage: undefined,
     timer: undefined,
   }
-  worker.on('message', (message: WorkerReport | QuestionMessage) => handleMessage(pool, slot, message))
+  worker.on('message', (message: WorkerReport | HostRequestMessage) => handleMessage(pool, slot, message))
   worker.on('error', (error: Error) => removeLostSlot(pool, slot, error.message))
   worker.on('exit', () => removeLostSlot(pool, slot, 'it ended by itself'))
   return slot
 }
 
-function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | QuestionMessage): void {
+function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | HostRequestMessage): void {
   if (slot.state === 'gone') return
   if ('question' in message) {
     void answerQuestion(slot, message)
@@ -201,7 +201,7 @@ function startSpareWorker(pool: Pool): void {
   if (isClosed) return
   const isStuck = [...slots].every(({ state }) => state === 'busy') && findNextJob(pool) !== -1
   const awake = [...slots].filter((slot) => !isAsleep(slot)).length
-  const hasRoom = awake < settings.workers * SPARE_FACTOR && slots.size < mostWorkers(settings.workers)
+  const hasRoom = awake < settings.workers * SPARE_FACTOR && slots.size < maxWorkers(settings.workers)
   if (isStuck && hasRoom) slots.add(startWorker(pool))
   dispatch(pool)
 }

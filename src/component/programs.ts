@@ -22,7 +22,7 @@ export interface PreparedProgram {
 export interface ProgramCache {
   /** Returns the program of a component from the cache, or prepares it. Rejects with a ComponentError. */
   readonly prepare: (component: ComponentCode) => Promise<PreparedProgram>
-  /** Caches a program that a worker is about to get, which may have been evicted while its task waited. */
+  /** Caches a program that a worker is about to get, which may have been evicted while its job waited. */
   readonly keep: (sha256: string, prepared: PreparedProgram) => void
 }
 

@@ -2,8 +2,8 @@
 import { section } from '../offchain/hosted.ts'
 import { type HttpResponseData, readResponse } from '../offchain/http-data.ts'
 import { reader } from '../offchain/rpc.ts'
+import { findExcess } from './host-request.ts'
 import type { CallMessage } from './messages.ts'
-import { findExcess } from './question.ts'
 import type { RuntimeLimits } from './runtime.ts'
 
 /** The error for an invalid result of a hook. The message is for the operator's log. */

@@ -1,6 +1,7 @@
 /**
  * The component runtime port: runs one hook of one component in a sandbox, and returns the effects of the call. The
- * runtime applies no effect: the engine commits or discards them. `pool.ts` implements the port with worker threads.
+ * runtime applies no effect: the engine commits or discards them. `component-runtime.ts` implements the port, on the
+ * worker threads of `pool.ts`.
  */
 import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'

@@ -37,7 +37,7 @@ const SLOW_FOR_MS = 60_000
 const ASLEEP_FACTOR = 4
 
 /** Returns the most workers of a pool in which `workers` compute. */
-export function mostWorkers(workers: number): number {
+export function maxWorkers(workers: number): number {
   return workers * ASLEEP_FACTOR
 }
 
@@ -57,7 +57,7 @@ export function createScheduler(workers: number, now: () => number): WorkerSched
       const counts = countWorkers(held)
       const time = now()
       const isSlow = (owner: string): boolean => (slowUntil.get(owner) ?? 0) > time
-      const freeWorkers = mostWorkers(workers) - held.length
+      const freeWorkers = maxWorkers(workers) - held.length
       const inBackground = held.filter(({ isBackground, computes }) => isBackground && computes)
       const slowInBackground = inBackground.filter(({ owner }) => isSlow(owner)).length
       const isBackgroundFull = (owner: string): boolean =>

@@ -2,11 +2,11 @@
 import type { Worker } from 'node:worker_threads'
 import {
   type AnswerMessage,
-  askHost,
   type CallMessage,
+  callHost,
   type ForgetMessage,
+  type HostRequestMessage,
   type JobOutcome,
-  type QuestionMessage,
   type WorkerReport,
 } from './messages.ts'
 import type { PreparedProgram } from './programs.ts'
@@ -58,8 +58,8 @@ export interface Slot {
 const ASLEEP_AFTER_MS = 100
 /** The time after which a question without an answer shows at the deadline that the engine, or its node, is silent. */
 const SILENT_AFTER_MS = 500
-/** The operations for which the engine asks others. During short ones of any other kind, its own thread computes. */
-const ASKS_OTHERS: ReadonlySet<keyof Host> = new Set(['readContract', 'send'])
+/** The operations that wait for the network. Time in others counts as computing while it is short. */
+const NETWORK_OPERATIONS: ReadonlySet<keyof Host> = new Set(['readContract', 'send'])
 
 /** Yields the workers that have a job, for the scheduler. */
 export function* listHeldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
@@ -109,20 +109,20 @@ export function forgetComponent(slots: Iterable<Slot>, sha256: string): void {
 }
 
 /** Asks the engine a question of the job of `slot`, sends the answer to the worker, and wakes it. */
-export async function answerQuestion(slot: Slot, { job: number, question }: QuestionMessage): Promise<void> {
+export async function answerQuestion(slot: Slot, { job: number, question }: HostRequestMessage): Promise<void> {
   const { job, jobNumber } = slot
   if (job?.host === undefined || number !== jobNumber) return
   slot.askedAt = performance.now()
   slot.asksFor = question.ask
   let outage: Slot['outage']
-  const hostAnswer = await askHost(job.host, question).catch((error: unknown) => {
+  const hostAnswer = await callHost(job.host, question).catch((error: unknown) => {
     if (!(error instanceof Trap)) outage = { error }
     return { failed: (error as Error).message }
   })
   // The job may have ended meanwhile.
   if (slot.job !== job || slot.jobNumber !== number) return
   slot.outage ??= outage
-  if (isAsleep(slot) || ASKS_OTHERS.has(question.ask)) slot.sleptMs += performance.now() - slot.askedAt
+  if (isAsleep(slot) || NETWORK_OPERATIONS.has(question.ask)) slot.sleptMs += performance.now() - slot.askedAt
   slot.askedAt = undefined
   slot.worker.postMessage({ job: number, answer: hostAnswer } satisfies AnswerMessage)
   Atomics.add(slot.signal, 0, 1)

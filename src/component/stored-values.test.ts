@@ -1,10 +1,10 @@
 /** The questions that a worker may answer by itself, and those that it must ask. */
 import { describe, expect, it } from 'vitest'
-import type { HostQuestion } from './messages.ts'
+import type { HostRequest } from './messages.ts'
 import { cacheStoredValues } from './stored-values.ts'
 
 const [ONE, OTHER] = [`00${'11'.repeat(20)}`, `00${'22'.repeat(20)}`]
-const load = (key: string, bucket = 'b'): HostQuestion => ({
+const load = (key: string, bucket = 'b'): HostRequest => ({
   ask: 'load',
   args: [Buffer.from(bucket), Buffer.from(key)],
 })

@@ -4,7 +4,7 @@
  */
 import type { Address } from '../offchain/address.ts'
 import { entryName } from './effects.ts'
-import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
+import type { CallMessage, HostRequest, HostResponse } from './messages.ts'
 
 export interface StoredValues {
   /**
@@ -13,8 +13,8 @@ export interface StoredValues {
    */
   wrapAsk(
     call: Pick<CallMessage, 'contract' | 'storageVersion'>,
-    ask: (question: HostQuestion) => HostAnswer,
-  ): (question: HostQuestion) => HostAnswer
+    ask: (question: HostRequest) => HostResponse,
+  ): (question: HostRequest) => HostResponse
 }
 
 interface ContractValues {

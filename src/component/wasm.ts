@@ -4,12 +4,12 @@
  * is checked against its memory.
  */
 import { createAvlMaps, type Memory } from './avl.ts'
-import type { HostedCall } from './hosted-call.ts'
+import type { HostOperations } from './host-operations.ts'
+import { MAX_HEADER_CHARACTERS } from './host-request.ts'
 import { importTable } from './import-table.ts'
 import type { LoadedComponent } from './loaded-component.ts'
 import type { Program } from './messages.ts'
 import { PAGE_BYTES } from './module.ts'
-import { MAX_HEADER_CHARACTERS } from './question.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { MAX_HELD_OBJECTS, MAX_TRAP_MESSAGE, trap, trapOverLimit } from './trap.ts'
 
@@ -17,7 +17,7 @@ type Hook = (pointer: number, length: number) => bigint
 
 /** A call with its instance. */
 interface RunningCall {
-  readonly hosted: HostedCall
+  readonly hosted: HostOperations
   readonly results: Results
   /** The memory of the instance; undefined while the start function runs. */
   memory?: WebAssembly.Memory

@@ -9,17 +9,17 @@ import { type AuthenticationInput, authenticate } from '../offchain/authenticati
 import { loadRecovery } from '../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../offchain/authentication/recover.ts'
 import { isHook, MAX_EXPORTED_HOOKS } from './hooks.ts'
-import { createHostedCall, type HostedCall } from './hosted-call.ts'
+import { createHostOperations, type HostOperations } from './host-operations.ts'
 import { loadScript } from './javascript.ts'
 import type { LoadedComponent } from './loaded-component.ts'
 import type {
   AnswerMessage,
   ForgetMessage,
-  HostAnswer,
-  HostQuestion,
+  HostRequest,
+  HostRequestMessage,
+  HostResponse,
   JobMessage,
   Program,
-  QuestionMessage,
   WorkerData,
   WorkerReport,
 } from './messages.ts'
@@ -44,8 +44,8 @@ const components = createLru<string, LoadedComponent>(SCRIPT_BYTES, ({ heldBytes
 const storedValues = cacheStoredValues(STORED_BYTES)
 
 /** Sends a question to the engine, and blocks until the answer arrives. Ignores answers to earlier jobs. */
-function askEngine(job: number, question: HostQuestion): HostAnswer {
-  port.postMessage({ job, question } satisfies QuestionMessage)
+function askEngine(job: number, question: HostRequest): HostResponse {
+  port.postMessage({ job, question } satisfies HostRequestMessage)
   for (;;) {
     const signalBefore = Atomics.load(signal, 0)
     const reply = receiveMessageOnPort(port) as { message: AnswerMessage | ForgetMessage } | undefined
@@ -55,7 +55,7 @@ function askEngine(job: number, question: HostQuestion): HostAnswer {
   }
 }
 
-function unwrapAnswer(answer: AnswerMessage['answer']): HostAnswer {
+function unwrapAnswer(answer: AnswerMessage['answer']): HostResponse {
   return typeof answer === 'object' && 'failed' in answer ? trap(answer.failed) : answer
 }
 
@@ -81,13 +81,13 @@ function listHooks(component: LoadedComponent): readonly string[] {
 }
 
 function runJob({ number, sha256, call }: JobMessage, recover: Recover): WorkerReport {
-  let hosted: HostedCall | undefined
+  let hosted: HostOperations | undefined
   try {
     const component = loadComponent(sha256)
     if (call === undefined) return { report: 'hooks', hooks: listHooks(component) }
     const ask = storedValues.wrapAsk(call, (question) => askEngine(number, question))
     const authenticateInput = (input: AuthenticationInput) => authenticate(input, recover)
-    hosted = createHostedCall(call, { limits, authenticate: authenticateInput, random: randomBytes, ask })
+    hosted = createHostOperations(call, { limits, authenticate: authenticateInput, random: randomBytes, ask })
     const sections = component.run(call, hosted)
     const callTrap = hosted.getTrap()
     if (callTrap !== undefined) throw callTrap

@@ -87,7 +87,7 @@ export function formatContract(fixture: FormatFixture): void {
     const others = certificates.join() === issuer.x5c.join() ? [] : ['other certificates']
     return [...others, ...problemsOf(format, evidence, key)]
   }
-  const isAsked = (check: string): boolean => format.notApplicableChecks[check] === undefined
+  const isAsked = (check: string): boolean => format.notApplicableReasons[check] === undefined
   const takenClaims = anyClaims(reserved).filter((claims) => isTaken(fixture, claims))
   const holds = (evidence: Evidence): boolean => problemsIn(evidence).length === 0
   const example: JsonObject = {
@@ -297,7 +297,7 @@ export function formatContract(fixture: FormatFixture): void {
 }
 
 /** Returns what keeps a presentation from proving anything, in words; the checks of the verifier ask more. */
-function problemsOf({ notApplicableChecks }: CredentialFormat, evidence: Evidence, issuerKey: KeyObject): string[] {
+function problemsOf({ notApplicableReasons }: CredentialFormat, evidence: Evidence, issuerKey: KeyObject): string[] {
   const { holder, boundKey, disclosuresProblem, formatProblem } = evidence
   const problems: (string | false | undefined)[] = [
     formatProblem,
@@ -308,12 +308,12 @@ function problemsOf({ notApplicableChecks }: CredentialFormat, evidence: Evidenc
       ? boundKey.problem
       : holder?.signatureProblem(boundKey.jwk, binding) && 'not signed by the bound key',
     (evidence.statedTypes ?? []).some((type) => !evidence.types.includes(type)) && 'states another type',
-    holder?.nonce !== binding.nonce && notApplicableChecks['holder.nonce'] === undefined && 'nonce',
-    holder?.audience !== binding.audience && notApplicableChecks['holder.audience'] === undefined && 'audience',
+    holder?.nonce !== binding.nonce && notApplicableReasons['holder.nonce'] === undefined && 'nonce',
+    holder?.audience !== binding.audience && notApplicableReasons['holder.audience'] === undefined && 'audience',
     holder?.presentedAt?.getTime() !== binding.at.getTime() &&
-      notApplicableChecks['holder.fresh'] === undefined &&
+      notApplicableReasons['holder.fresh'] === undefined &&
       'time',
-    !holder?.coversPresentation && notApplicableChecks['holder.sd_hash'] === undefined && 'made for other claims',
+    !holder?.coversPresentation && notApplicableReasons['holder.sd_hash'] === undefined && 'made for other claims',
   ]
   return problems.filter((problem) => typeof problem === 'string')
 }

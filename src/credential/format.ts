@@ -129,7 +129,7 @@ export interface Evidence {
   readonly credentialStatus?: readonly JsonObject[]
 }
 
-/** The holder's proof. Members for checks in `notApplicableChecks` of the format are undefined or false. */
+/** The holder's proof. Members for checks in `notApplicableReasons` of the format are undefined or false. */
 export interface HolderEvidence {
   /** Why the proof has the wrong type or algorithm; undefined if it has not. */
   readonly problem: string | undefined
@@ -259,7 +259,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   /** Why a presentation of this format cannot approve transactions, for the report; undefined if it can. */
   readonly transactionProblem?: string
   /** The ids of checks that do not apply to this format, each with the reason for the report. */
-  readonly notApplicableChecks: Readonly<Record<string, string>>
+  readonly notApplicableReasons: Readonly<Record<string, string>>
 
   // How people read the claims.
   /** The members of its claims that the issuer writes about the credential itself, beside `securingMembers`. */

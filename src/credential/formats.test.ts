@@ -38,7 +38,7 @@ it.each([
   ['jwt_vc_json', ['credential.doc_type', 'disclosures.valid', 'holder.sd_hash']],
   ['mso_mdoc', ['issuer.identifier', 'holder.nonce', 'holder.audience', 'holder.fresh', 'holder.sd_hash']],
 ])('%s says why some checks have nothing to ask of it', (id, checks) => {
-  const notApplicable = formatOf(id)?.notApplicableChecks ?? {}
+  const notApplicable = formatOf(id)?.notApplicableReasons ?? {}
   expect(Object.keys(notApplicable)).toEqual(checks)
   for (const reason of Object.values(notApplicable)) expect(reason).toMatch(/ /)
 })
@@ -49,9 +49,9 @@ it.each([
   ['jwt_vc_json', /no place for an approval/, false],
   ['mso_mdoc', /elements that the device signs/, true],
 ])('%s says whether it can approve transactions, and what its signature covers', (id, problem, covers) => {
-  const { transactionProblem, signatureCoversRequest, notApplicableChecks } = formatOf(id) ?? {}
+  const { transactionProblem, signatureCoversRequest, notApplicableReasons } = formatOf(id) ?? {}
   if (problem === undefined) expect(transactionProblem).toBeUndefined()
   else expect(transactionProblem).toMatch(problem)
   expect(signatureCoversRequest).toBe(covers)
-  expect(notApplicableChecks?.['holder.nonce'] !== undefined).toBe(covers)
+  expect(notApplicableReasons?.['holder.nonce'] !== undefined).toBe(covers)
 })

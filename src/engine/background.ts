@@ -1,9 +1,9 @@
 /** The background work for each contract: prepares its component, and runs its state change hook and its timers. */
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
+import { type BackgroundJob, createJobRunner } from './job-runner.ts'
 import { needsPreparation, prepareComponent } from './prepare.ts'
 import { needsHookRun, runHook } from './state-change.ts'
-import { type BackgroundTask, createTaskRunner } from './task-runner.ts'
 import { runTimer } from './timers.ts'
 
 export interface Background {
@@ -18,9 +18,9 @@ export interface Background {
 /** Makes the background work of an engine. The caller calls `runRound` every `everyMs` milliseconds. */
 export function createBackground(context: EngineContext, everyMs: number): Background {
   const { watcher, timers, now, monotonicMs } = context
-  const runner = createTaskRunner(context, everyMs)
+  const runner = createJobRunner(context, everyMs)
   const entriesInPreparation = new WeakSet<ContractEntry>()
-  const preparationTask = (entry: ContractEntry): BackgroundTask => {
+  const preparationTask = (entry: ContractEntry): BackgroundJob => {
     const markRunning = (runs: boolean): unknown =>
       runs ? entriesInPreparation.add(entry) : entriesInPreparation.delete(entry)
     return { what: 'component', entry, run: () => prepareComponent(context, entry), markRunning }
@@ -30,7 +30,7 @@ export function createBackground(context: EngineContext, everyMs: number): Backg
       const dueTimers = await timers.listDue(now())
       if (runner.isStopped()) return
       const time = monotonicMs()
-      const calls: BackgroundTask[] = []
+      const calls: BackgroundJob[] = []
       for (const entry of watcher.entries()) {
         if (needsPreparation(entry, time) && !entriesInPreparation.has(entry)) runner.add(preparationTask(entry))
         if (needsHookRun(entry, time)) calls.push(hookTask(context, entry))
@@ -47,14 +47,14 @@ export function createBackground(context: EngineContext, everyMs: number): Backg
   }
 }
 
-function hookTask(context: EngineContext, entry: ContractEntry): BackgroundTask {
+function hookTask(context: EngineContext, entry: ContractEntry): BackgroundJob {
   const markRunning = (runs: boolean): void => {
     entry.stateChange.running = runs
   }
   return { what: 'state change', entry, run: () => runHook(context, entry), markRunning }
 }
 
-function timerTask(context: EngineContext, entry: ContractEntry, id: number): BackgroundTask {
+function timerTask(context: EngineContext, entry: ContractEntry, id: number): BackgroundJob {
   const markRunning = (runs: boolean): void => context.timers.markRunning(entry.address, id, runs)
   return { what: 'timer', entry, run: () => runTimer(context, entry, id), markRunning }
 }

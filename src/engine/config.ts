@@ -189,7 +189,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
   }
 }
 
-/** Refuses a time between looks after which the chain would count as out of sight before the next look. */
+/** Refuses a time between polls after which the chain would count as out of sight before the next poll. */
 function findPollMistakes({
   staleSeconds,
   pollMilliseconds,

@@ -18,7 +18,7 @@ export interface EngineEffects extends Effects<EngineCollections> {
   readonly chain: Chain
   readonly runtime: Runtime
   readonly files: ComponentFiles
-  /** Returns the milliseconds since some moment, which no setting of the system clock changes. */
+  /** Returns the monotonic time in milliseconds, which no setting of the system clock changes. */
   readonly monotonicMs: () => number
   /** The counts of what was sent to a collector; absent without the setting `telemetry`. */
   readonly telemetryCounts?: TelemetryCounts | undefined

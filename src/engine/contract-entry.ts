@@ -17,11 +17,11 @@ export interface HookState {
   pending: boolean
   running: boolean
   attempts: number
-  /** The number of attempts since then that do not count, because the component was not to blame. */
+  /** The number of attempts since the last counted one that failed for a reason other than the component. */
   uncounted: number
   /** Whether the hook was given up after too many failures, until the contract changes again. */
   dead: boolean
-  /** The earliest time of the next run, in milliseconds of a clock that nobody sets. */
+  /** The earliest time of the next run, in monotonic milliseconds. */
   notBefore: number
   /** The problem code of the last run; undefined after a run that was committed, and once the contract changes. */
   problem: ProblemCode | undefined
@@ -29,7 +29,7 @@ export interface HookState {
 
 /** Tells whether the last commit of a contract belongs to the current fork of the chain. */
 export interface ForkState {
-  /** A number that increases when a look sees a reorganisation of the chain, and again when that look ends. */
+  /** A number that increases when a poll sees a reorganisation of the chain, and again when that poll ends. */
   number: number
   /**
    * `unchecked`: the chain may lack the block of the last commit, as after a reorganisation or a start. `reconciling`:
@@ -57,22 +57,26 @@ export interface ContractEntry {
   readonly fork: ForkState
   readonly queue: CallQueue
   /**
-   * The earliest time of the next attempt to prepare the component, in milliseconds of a clock that nobody sets, and
-   * the number of failures.
+   * The earliest time of the next attempt to prepare the component, in monotonic milliseconds, and the number of
+   * failures.
    */
   retry: { readonly at: number; readonly attempts: number }
 }
 
+/** Makes the state of a hook that has to run, as its first attempt. */
+export const createHookState = (): HookState => ({
+  pending: true,
+  running: false,
+  attempts: 0,
+  uncounted: 0,
+  dead: false,
+  notBefore: 0,
+  problem: undefined,
+})
+
 /** Requests a run of the state change hook, as the first attempt, even when the hook was given up before. */
 export function requestHookRun({ stateChange }: ContractEntry): void {
-  Object.assign(stateChange, {
-    pending: true,
-    attempts: 0,
-    uncounted: 0,
-    dead: false,
-    notBefore: 0,
-    problem: undefined,
-  } satisfies Partial<HookState>)
+  Object.assign(stateChange, { ...createHookState(), running: stateChange.running })
 }
 
 /** A contract and its component at one block. */

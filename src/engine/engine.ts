@@ -67,7 +67,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
     metrics,
     checkReady,
     tasks: [
-      { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.lookAtChain },
+      { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.pollChain },
       { name: 'background', everyMs, run: background.runRound },
       { name: 'outbox', everyMs: outboxMs, run: () => outbox.runRound(watcher.getHead()?.hash) },
       {

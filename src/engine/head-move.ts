@@ -1,12 +1,12 @@
-/** Tells how the head of the chain moved between two looks (polls). */
+/** Tells how the head of the chain moved between two polls. */
 import type { Lru } from '../async/cache.ts'
 import { type Block, type Chain, isAboutOneRequest } from '../chain/chain.ts'
 
-/** The move of the head since the last look; `from` is the block of that look. */
+/** The move of the head since the last poll; `from` is the block of that poll. */
 export type HeadMove =
-  /** There was no look before, or the node does not keep its block any more. */
+  /** There was no poll before, or the node does not keep its block any more. */
   | { readonly kind: 'first' }
-  /** `forward`: the head is a later block of the same fork. `none`: the head is the block of the last look. */
+  /** `forward`: the head is a later block of the same fork. `none`: the head is the block of the last poll. */
   | { readonly kind: 'forward' | 'none'; readonly from: Block }
   /** The chain lacks `from`, so that it may be at another fork. */
   | { readonly kind: 'reorganised'; readonly from: Block }
@@ -25,8 +25,8 @@ const PRUNED_BLOCKS = 1000
 const PRUNED_TEXT = /prun|histor|\b4444\b/i
 
 /**
- * Finds how the head moved since the block `from` of the last look. `heads` has the hashes of the heads of the last
- * looks, by their numbers. Asks the chain whether it still has `from`, unless the hashes tell.
+ * Finds how the head moved since the block `from` of the last poll. `heads` has the hashes of the heads of the last
+ * polls, by their numbers. Asks the chain whether it still has `from`, unless the hashes tell.
  */
 export async function findHeadMove(
   chain: Pick<Chain, 'hasBlock'>,

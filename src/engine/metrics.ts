@@ -55,7 +55,7 @@ export function createMetrics(limits: Limits, telemetry?: TelemetryCounts) {
     signed: counter('signed_requests', 'Signed requests that were accepted'),
     transactions: counter('transactions', 'Transactions, by what became of them', ['outcome']),
     outbound: counter('outbound_requests', 'Requests of components to other hosts', ['outcome']),
-    looks: counter('chain_looks', 'Looks at the chain', ['outcome']),
+    polls: counter('chain_looks', 'Polls of the chain', ['outcome']),
     reorganisations: counter('reorganisations', 'Times that the chain took back a block that had been acted upon'),
     registry,
   }
@@ -76,7 +76,7 @@ const GAUGES: readonly (readonly [name: string, help: string, pickValue: (values
   ['chain_block', 'The block that requests are answered at', ({ chain }) => chain.block],
   ['chain_unseen_seconds', 'Seconds since the last successful poll of the chain', ({ chain }) => chain.unseenSeconds],
   ['chain_head_age_seconds', 'Seconds since the newest block of the chain', ({ chain }) => chain.headAgeSeconds],
-  ['contracts_unread', 'Contracts that the last look could not read, or did not reach', ({ chain }) => chain.unread],
+  ['contracts_unread', 'Contracts that the last poll could not read, or did not reach', ({ chain }) => chain.unread],
   ['dead_hooks', 'Contracts whose state change hook was given up', ({ deadHooks }) => deadHooks],
   ['timers', 'Timers that are scheduled', ({ timers }) => timers],
   ['buffered_bytes', 'Bodies of requests in memory', ({ bufferedBytes }) => bufferedBytes],

@@ -1,7 +1,7 @@
 /** Closes a gap in the nonces of the transactions in flight that does not close by itself (`outbox-nonces.ts`). */
 import type { OutboxMemory } from './outbox-memory.ts'
 import type { NoncePlan } from './outbox-nonces.ts'
-import { isSigned, type OutboxContext, takeSignature } from './outbox-outcomes.ts'
+import { discardSignature, isSigned, type OutboxContext } from './outbox-outcomes.ts'
 import type { WaitingTransaction } from './outbox-rows.ts'
 
 /** The most nonces that are filled by empty transactions, which cost the engine the least gas of a transaction each. */
@@ -26,7 +26,7 @@ export async function closeGap(
   log.warn({ event: 'nonces_have_gap', nonce: next, missing }, canFill ? FILL_TEXT : LOWER_TEXT)
   // The next attempt comes when the gap is still there after the same time.
   memory.gap = { nonce: next, since: monotonicMs() }
-  memory.hasGaps = true
+  memory.mayFillGap = true
   memory.isDirty = true
   if (canFill) await fillNonces(context, missing)
   else await takeSignatures(context, memory, next)
@@ -57,7 +57,7 @@ export async function selectSignable(
   memory: OutboxMemory,
   queued: readonly WaitingTransaction[],
 ): Promise<readonly WaitingTransaction[]> {
-  if (memory.hasGaps) return queued
+  if (memory.mayFillGap) return queued
   const others = queued.filter(({ contract }) => contract !== account.address)
   if (memory.gap !== undefined) return others
   for (const { id, contract } of queued) {
@@ -77,6 +77,6 @@ async function takeSignatures(context: OutboxContext, memory: OutboxMemory, gapN
     memory.sentAt.delete(id)
     memory.goneSince.delete(id)
     memory.unconfirmedRows.delete(id)
-    await takeSignature(context, row, 'unreachable')
+    await discardSignature(context, row, 'unreachable')
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The state that the outbox keeps from one round to the next. Its times are of a clock that nobody sets, in
- * milliseconds, and end with the process: a new process begins its patience anew.
+ * The state that the outbox keeps from one round to the next. Its times are monotonic milliseconds, and
+ * end with the process: a new process waits anew.
  */
 import { createRetryList, type RetryList } from './retry-list.ts'
 
@@ -12,7 +12,7 @@ export interface NonceGap {
 }
 
 /** The highest nonce of the transactions that blocks included. */
-export interface UsedNonce {
+export interface IncludedNonce {
   readonly nonce: number
   /** The time at which this process saw that the transaction was included. */
   readonly at: number
@@ -34,12 +34,12 @@ export interface OutboxMemory {
   isDirty: boolean
   /** Whether the chain accepted no transactions in the last round; this is logged once. */
   isBlocked: boolean
-  /** Whether a gap below the transactions in flight is filled at once: after a reorganisation, or when it is old. */
-  hasGaps: boolean
+  /** Whether the next transactions take the nonces of the gap: after a reorganisation, and once the gap is old. */
+  mayFillGap: boolean
   /** The gap below the transactions in flight that the last round found. */
   gap: NonceGap | undefined
   /** The nonces up to this one are not given again. Undefined before the first, and after a reorganisation. */
-  usedNonce: UsedNonce | undefined
+  includedNonce: IncludedNonce | undefined
   /** The hash of the block at which the last round looked up the outcomes. */
   checkedBlock: string | undefined
   /** The time of the last round. */
@@ -55,9 +55,9 @@ export function createOutboxMemory(refusedMs: number): OutboxMemory {
     unconfirmedRows: new Set(),
     isDirty: true,
     isBlocked: false,
-    hasGaps: false,
+    mayFillGap: false,
     gap: undefined,
-    usedNonce: undefined,
+    includedNonce: undefined,
     checkedBlock: undefined,
     checkedAt: 0,
   }

@@ -8,7 +8,7 @@ import type { OutboxMemory } from './outbox-memory.ts'
 
 export interface NoncePlan {
   /** The nonces of the transactions in flight. */
-  readonly usedNonces: ReadonlySet<number>
+  readonly noncesInFlight: ReadonlySet<number>
   /** The nonce of the next transaction that is signed. */
   readonly next: number
   /** The number of transactions in flight that the chain can include before the next one. */
@@ -23,7 +23,7 @@ export interface NoncePlan {
  */
 const GAP_AFTER_MS = 120_000
 /** How long the nonces of included transactions count as used, although the node says a lower next one. */
-const USED_MS = 120_000
+const INCLUDED_NONCE_MS = 120_000
 /** No account has sent so many transactions, so that a node that says more is wrong. */
 const MAX_NONCE = 2 ** 40
 
@@ -34,33 +34,38 @@ const MAX_NONCE = 2 ** 40
 export function planNonces(
   memory: OutboxMemory,
   accountNonce: number,
-  usedNonces: ReadonlySet<number>,
+  noncesInFlight: ReadonlySet<number>,
   now: number,
 ): NoncePlan {
   if (accountNonce > MAX_NONCE) throw new ChainError(`the node says the nonce ${accountNonce}, which no account has`)
-  const highest = Math.max(-1, ...usedNonces)
+  const highest = Math.max(-1, ...noncesInFlight)
   let free = Math.max(accountNonce, findLowestNonce(memory, now))
-  while (usedNonces.has(free)) free++
+  while (noncesInFlight.has(free)) free++
   if (free > highest) {
     memory.gap = undefined
-    memory.hasGaps = false
-    return { usedNonces, next: free, inFlight: usedNonces.size, missing: 0 }
+    memory.mayFillGap = false
+    return { noncesInFlight, next: free, inFlight: noncesInFlight.size, missing: 0 }
   }
   if (memory.gap?.nonce !== free) memory.gap = { nonce: free, since: now }
   const isOld = now - memory.gap.since >= GAP_AFTER_MS
   // Once the node is believed, the gap is filled to its end, although its first nonce changes meanwhile.
-  if (isOld) memory.hasGaps = true
-  if (!memory.hasGaps) return { usedNonces, next: highest + 1, inFlight: usedNonces.size, missing: 0 }
-  const above = [...usedNonces].filter((nonce) => nonce > free).length
-  return { usedNonces, next: free, inFlight: usedNonces.size - above, missing: isOld ? highest - free + 1 - above : 0 }
+  if (isOld) memory.mayFillGap = true
+  if (!memory.mayFillGap) return { noncesInFlight, next: highest + 1, inFlight: noncesInFlight.size, missing: 0 }
+  const above = [...noncesInFlight].filter((nonce) => nonce > free).length
+  return {
+    noncesInFlight,
+    next: free,
+    inFlight: noncesInFlight.size - above,
+    missing: isOld ? highest - free + 1 - above : 0,
+  }
 }
 
 /** Records that a block included a transaction with the nonce. */
-export function noteUsedNonce(memory: OutboxMemory, nonce: number, now: number): void {
-  if (nonce >= findLowestNonce(memory, now)) memory.usedNonce = { nonce, at: now }
+export function recordIncludedNonce(memory: OutboxMemory, nonce: number, now: number): void {
+  if (nonce >= findLowestNonce(memory, now)) memory.includedNonce = { nonce, at: now }
 }
 
-/** Returns the lowest nonce that may be free. A node is believed in the end, since a receipt may have been wrong. */
-function findLowestNonce({ usedNonce }: OutboxMemory, now: number): number {
-  return usedNonce === undefined || now - usedNonce.at >= USED_MS ? 0 : usedNonce.nonce + 1
+/** Returns the lowest nonce that may be free. The nonce of a receipt counts for a time, as it may have been wrong. */
+function findLowestNonce({ includedNonce }: OutboxMemory, now: number): number {
+  return includedNonce === undefined || now - includedNonce.at >= INCLUDED_NONCE_MS ? 0 : includedNonce.nonce + 1
 }

@@ -9,7 +9,7 @@ import type { Address } from '../offchain/address.ts'
 import type { EngineStore, FailedTransaction } from './collections.ts'
 import type { Metrics } from './metrics.ts'
 import type { OutboxMemory } from './outbox-memory.ts'
-import { noteUsedNonce } from './outbox-nonces.ts'
+import { recordIncludedNonce } from './outbox-nonces.ts'
 import type { OutboxInsert, OutboxRows, QueuedTransaction } from './outbox-rows.ts'
 
 export interface OutboxEffects {
@@ -146,7 +146,7 @@ async function settleSigned(
   memory.sentAt.delete(id)
   context.metrics.transactions.inc({ outcome })
   if (outcome === 'expired') return signExpired(context, row)
-  if (outcome !== 'lost') noteUsedNonce(memory, row.value.signed.nonce, context.monotonicMs())
+  if (outcome !== 'lost') recordIncludedNonce(memory, row.value.signed.nonce, context.monotonicMs())
   await recordOutcome(context, row, outcome)
   return undefined
 }
@@ -175,7 +175,7 @@ async function recordOutcome(
   } else if (outcome === 'failed') {
     await recordFailure(context, row, 'the contract refused it', signed.hash)
   } else {
-    await takeSignature(context, row, outcome)
+    await discardSignature(context, row, outcome)
   }
 }
 
@@ -196,7 +196,11 @@ async function signExpired({ account, rows, log }: OutboxContext, row: SignedRow
 }
 
 /** Takes the signature from a transaction, so that it is signed again, or gives the transaction up. */
-export async function takeSignature(context: OutboxContext, row: SignedRow, reason: ReasonToSignAgain): Promise<void> {
+export async function discardSignature(
+  context: OutboxContext,
+  row: SignedRow,
+  reason: ReasonToSignAgain,
+): Promise<void> {
   const { signed, ...value } = row.value
   // An empty transaction that did not fill its nonce is not needed any more.
   if (value.contract === context.account.address) {

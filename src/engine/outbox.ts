@@ -61,8 +61,8 @@ export function createOutbox(effects: OutboxEffects): Outbox {
       if (insertedRows.length > 0) memory.isDirty = true
     },
     invalidateNonces: () => {
-      memory.hasGaps = true
-      memory.usedNonce = undefined
+      memory.mayFillGap = true
+      memory.includedNonce = undefined
     },
     runRound: async (block) => {
       const at = monotonicMs()
@@ -125,8 +125,8 @@ async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise
   for (const id of refusedRows.listIds()) if (!ids.has(id)) refusedRows.delete(id)
   if (transactions.length === 0) return
   const inFlight = transactions.filter(({ nonce }) => nonce !== undefined)
-  const usedNonces = new Set(inFlight.flatMap(({ nonce }) => nonce ?? []))
-  const plan = planNonces(memory, await account.fetchNextNonce(), usedNonces, monotonicMs())
+  const noncesInFlight = new Set(inFlight.flatMap(({ nonce }) => nonce ?? []))
+  const plan = planNonces(memory, await account.fetchNextNonce(), noncesInFlight, monotonicMs())
   const contractsInFlight = new Set(inFlight.map(({ contract }) => contract))
   const waiting = orderFairly(await selectSignable(context, memory, queued), inFlight)
   const unconfirmedCount = inFlight.filter(({ id }) => memory.unconfirmedRows.has(id)).length
@@ -153,7 +153,7 @@ async function signInTurns(
   context: OutboxContext,
   memory: OutboxMemory,
   transactions: readonly WaitingTransaction[],
-  { usedNonces, next, inFlight, contractsInFlight }: NoncePlan & { readonly contractsInFlight: Set<Address> },
+  { noncesInFlight, next, inFlight, contractsInFlight }: NoncePlan & { readonly contractsInFlight: Set<Address> },
 ): Promise<readonly SignedRow[]> {
   const { refusedRows } = memory
   const signedRows: SignedRow[] = []
@@ -170,7 +170,7 @@ async function signInTurns(
       memory.isDirty = true
       break
     }
-    while (usedNonces.has(nonce)) nonce++
+    while (noncesInFlight.has(nonce)) nonce++
     const result = await signTransaction(context, row, {
       nonce,
       hasOthersBefore: contractsInFlight.has(contract),

@@ -1,4 +1,4 @@
-/** Reads contracts from the chain for one look (poll) of the watcher. */
+/** Reads contracts from the chain for one poll of the watcher. */
 import type { Block, Chain, OffChainContract } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
 
@@ -6,7 +6,7 @@ import type { Address } from '../offchain/address.ts'
 export type ContractReading = { readonly contract: OffChainContract | undefined } | { readonly error: unknown }
 
 const READ_AT_ONCE = 16
-/** The time after which a look reads no more contracts; the next look reads the rest. */
+/** The time after which a poll reads no more contracts; the next poll reads the rest. */
 const MAX_READING_MS = 5000
 
 /**

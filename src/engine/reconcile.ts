@@ -21,8 +21,8 @@ const LOST_BLOCK_TEXT =
   'the chain took back a block that this engine had acted on; a contract with a state change hook is served again when that has run'
 
 /**
- * Marks every contract as unchecked, so that its block is looked up before its next call. Called when a look sees a
- * reorganisation, and again at its end, since calls run at the block of the last look until then.
+ * Marks every contract as unchecked, so that its block is looked up before its next call. Called when a poll sees a
+ * reorganisation, and again at its end, since calls run at the block of the last poll until then.
  */
 export function uncheckForks(entries: Iterable<ContractEntry>): void {
   for (const { fork } of entries) {
@@ -32,7 +32,7 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
 }
 
 /**
- * Marks a contract as unchecked when a look that ended during a commit saw a reorganisation; `number` is that of the
+ * Marks a contract as unchecked when a poll that ended during a commit saw a reorganisation; `number` is that of the
  * fork at which the call ran. Another call may have checked the row before.
  */
 export function uncheckMovedFork({ fork }: ContractEntry, number: number): void {

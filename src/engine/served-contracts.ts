@@ -4,7 +4,7 @@ import type { OffChainContract } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
 import { createCallQueue } from './call-queue.ts'
 import type { EngineConfig } from './config.ts'
-import { type ContractEntry, requestHookRun } from './contract-entry.ts'
+import { type ContractEntry, createHookState, requestHookRun } from './contract-entry.ts'
 
 interface ServingContext {
   readonly engine: Address
@@ -25,7 +25,7 @@ export function serveContract(
 ): void {
   const contract = addOverride(contractOnChain, context.config)
   const before = entries.get(contract.address)
-  if (before === undefined) entries.set(contract.address, newEntry(context, contract))
+  if (before === undefined) entries.set(contract.address, createEntry(context, contract))
   else updateEntry(context, before, contract)
 }
 
@@ -37,21 +37,13 @@ function addOverride(contract: OffChainContract, { components }: EngineConfig): 
     : { ...contract, component: { sha256, uri: '' } }
 }
 
-function newEntry({ config: { limits }, engine, log }: ServingContext, contract: OffChainContract): ContractEntry {
+function createEntry({ config: { limits }, engine, log }: ServingContext, contract: OffChainContract): ContractEntry {
   const entry: ContractEntry = {
     address: contract.address,
     contract,
     listsThisEngine: listsEngine(contract, engine),
     state: { kind: 'starting' },
-    stateChange: {
-      pending: true,
-      running: false,
-      attempts: 0,
-      uncounted: 0,
-      dead: false,
-      notBefore: 0,
-      problem: undefined,
-    },
+    stateChange: createHookState(),
     fork: { number: 0, standing: 'unchecked' },
     queue: createCallQueue(limits),
     retry: { at: 0, attempts: 0 },

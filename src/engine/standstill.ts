@@ -13,7 +13,7 @@ export interface HeadAge {
    * before.
    */
   readonly noteHead: (newest: Block, isReorganised: boolean) => void
-  /** Returns the age of the head in seconds; zero before the first look. */
+  /** Returns the age of the head in seconds; zero before the first poll. */
   readonly getSeconds: () => number
 }
 
@@ -45,7 +45,7 @@ export function isStandingStill({ chain, staleSeconds }: EngineConfig, headAge: 
   return !chain.blocksOnDemand && headAge.getSeconds() > staleSeconds
 }
 
-/** Makes a function to call after each look. It logs once when the chain stands still, and once when it moves again. */
+/** Makes a function to call after each poll. It logs once when the chain stands still, and once when it moves again. */
 export function createStandstillLog(
   { config, log }: { readonly config: EngineConfig; readonly log: Logger },
   headAge: HeadAge,

@@ -64,7 +64,7 @@ const rowId = (contract: Address, id: number): string => `${contract}.${id}`
 
 /**
  * Makes the book of an engine's timers. The caller calls `load` before anything else. `monotonicMs` returns the
- * milliseconds since some moment, which no setting of the system clock changes; a delay is measured in them.
+ * monotonic time, in which a delay is measured.
  */
 export function createTimerBook(store: EngineStore, monotonicMs: () => number): TimerBook {
   const timers = { cachedTimers: new Map<string, CachedTimer>(), postponed: createRetryList(LONGEST_UNCOUNTED_MS) }

@@ -1,7 +1,7 @@
 /**
- * Watches the chain for the contracts that are served. A look (poll) reads the contracts that may have changed, and all
- * contracts after a reorganisation. Requests are answered at the block of the last successful look. A contract that
- * cannot be read does not make the look fail: it is read again later, and is served as it was last read until then.
+ * Watches the chain for the contracts that are served. A poll reads the contracts that may have changed, and all
+ * contracts after a reorganisation. Requests are answered at the block of the last successful poll. A contract that
+ * cannot be read does not make the poll fail: it is read again later, and is served as it was last read until then.
  */
 import type { Logger } from 'pino'
 import { createLru, type Lru } from '../async/cache.ts'
@@ -19,11 +19,11 @@ import { createHeadAge, createStandstillLog, type HeadAge, isStandingStill } fro
 
 export interface Watcher {
   /** Polls the chain once. A chain that cannot be asked is logged, and does not make this reject. */
-  readonly lookAtChain: () => Promise<void>
-  /** Returns the block at which requests are answered; undefined until the first look. */
+  readonly pollChain: () => Promise<void>
+  /** Returns the block at which requests are answered; undefined until the first poll. */
   getHead(): Block | undefined
   /**
-   * Returns the seconds since the last successful look, or since the start when there was none. For a contract that
+   * Returns the seconds since the last successful poll, or since the start when there was none. For a contract that
    * cannot be read, returns the seconds since its first failed read if these are more.
    */
   unseenSeconds(contract?: Address): number
@@ -33,7 +33,7 @@ export interface Watcher {
    * Tests whether the chain stands still, or whether the chain or the contract has not been read for `staleSeconds`.
    */
   isStale(contract?: Address): boolean
-  /** Returns the number of contracts that the last look could not read, or did not reach. */
+  /** Returns the number of contracts that the last poll could not read, or did not reach. */
   countUnread(): number
   /**
    * Tests whether contracts may be missing that were served before the start: some are unread, in the hour after it.
@@ -54,10 +54,10 @@ export interface WatcherContext {
   readonly metrics: Metrics
 }
 
-/** The result of one look. */
-interface LookResult {
+/** The result of one poll. */
+interface PollResult {
   readonly candidates: ReadonlySet<Address>
-  /** The contracts that may have changed, which the look tried to read. */
+  /** The contracts that may have changed, which the poll tried to read. */
   readonly toRead: readonly Address[]
   /** The results of the contracts that were read in time. */
   readonly results: ReadonlyMap<Address, ContractReading>
@@ -68,12 +68,12 @@ interface WatchedContracts {
   /** The contracts that could not be read, or not in time. */
   readonly unreadContracts: RetryList
   readonly headAge: HeadAge
-  /** The hashes of the heads of the last looks, by their numbers. */
+  /** The hashes of the heads of the last polls, by their numbers. */
   readonly heads: Lru<number, string>
-  /** The block of the last look; undefined before the first. */
+  /** The block of the last poll; undefined before the first. */
   lastBlock: Block | undefined
-  /** The time of the last successful look, or of the start when there was none, by a clock that nobody sets. */
-  lastLookAt: number
+  /** The time of the last successful poll, or of the start when there was none, in monotonic milliseconds. */
+  lastPollAt: number
 }
 
 /** The longest pause before a contract is read again; a contract that cannot be read for long is not served. */
@@ -82,7 +82,7 @@ const MAX_HEADS = 256
 /** How long after the start contracts are waited for. Later their owners decide whether they can be read. */
 const START_MS = 3_600_000
 
-/** Makes the watcher of an engine. The caller calls `lookAtChain` every `pollMilliseconds`. */
+/** Makes the watcher of an engine. The caller calls `pollChain` every `pollMilliseconds`. */
 export function createWatcher(context: WatcherContext): Watcher {
   const { config, now, monotonicMs, log, metrics } = context
   const startTime = monotonicMs()
@@ -91,22 +91,22 @@ export function createWatcher(context: WatcherContext): Watcher {
   const headAge = createHeadAge(now)
   const logStandstill = createStandstillLog(context, headAge)
   const heads = createLru<number, string>(MAX_HEADS)
-  const looks = { lastBlock: undefined, lastLookAt: startTime }
-  const contracts: WatchedContracts = { entries, unreadContracts, headAge, heads, ...looks }
+  const lastPoll = { lastBlock: undefined, lastPollAt: startTime }
+  const contracts: WatchedContracts = { entries, unreadContracts, headAge, heads, ...lastPoll }
   let isChainUnseen = false
   const unseenSeconds = (contract?: Address): number => unseenSecondsOf(contracts, monotonicMs(), contract)
   return {
-    lookAtChain: async () => {
+    pollChain: async () => {
       try {
-        await lookAtChain(context, contracts)
-        contracts.lastLookAt = monotonicMs()
+        await pollChain(context, contracts)
+        contracts.lastPollAt = monotonicMs()
         logStandstill()
-        metrics.looks.inc({ outcome: 'seen' })
+        metrics.polls.inc({ outcome: 'seen' })
         const block = contracts.lastBlock?.number
         if (isChainUnseen) log.info({ event: 'chain_seen', block }, 'the chain can be seen again')
         isChainUnseen = false
       } catch (error) {
-        metrics.looks.inc({ outcome: 'failed' })
+        metrics.polls.inc({ outcome: 'failed' })
         if (!isChainUnseen) log.warn({ event: 'chain_not_seen', ...failureMembers(error) }, 'the chain cannot be asked')
         isChainUnseen = true
       }
@@ -123,19 +123,19 @@ export function createWatcher(context: WatcherContext): Watcher {
 }
 
 function unseenSecondsOf(
-  { unreadContracts, lastLookAt }: WatchedContracts,
+  { unreadContracts, lastPollAt }: WatchedContracts,
   time: number,
   contract: Address | undefined,
 ): number {
   const since = contract === undefined ? undefined : unreadContracts.getFirstFailure(contract)
-  return (time - Math.min(lastLookAt, since ?? time)) / 1000
+  return (time - Math.min(lastPollAt, since ?? time)) / 1000
 }
 
 /**
- * Polls the chain, and reads the contracts that may have changed. The new head is then the block of the last look,
+ * Polls the chain, and reads the contracts that may have changed. The new head is then the block of the last poll,
  * unless the chain has no newer one.
  */
-async function lookAtChain(context: WatcherContext, contracts: WatchedContracts): Promise<void> {
+async function pollChain(context: WatcherContext, contracts: WatchedContracts): Promise<void> {
   const { chain, monotonicMs, log, metrics } = context
   const head = await chain.fetchHead()
   const move = await findHeadMove(chain, contracts.heads, head, contracts.lastBlock)
@@ -147,11 +147,11 @@ async function lookAtChain(context: WatcherContext, contracts: WatchedContracts)
     uncheckForks(contracts.entries.values())
     log.warn({ event: 'reorganised', block: move.from.number }, 'the chain took back a block; everything is read again')
   }
-  applyLook(context, contracts, await findChanges(context, contracts, head, move))
+  applyPoll(context, contracts, await findChanges(context, contracts, head, move))
   contracts.heads.set(head.number, head.hash)
   contracts.lastBlock = head
-  // Calls that began during the look ran at the block that the chain took back. What became of blocks while a look was
-  // away for longer than the node keeps them, each contract asks for its own.
+  // Calls that began during the poll ran at the block that the chain took back. After a pause
+  // longer than the node keeps blocks, each contract looks up the block of its own last commit.
   if (move.kind === 'reorganised' || move.kind === 'first') uncheckForks(contracts.entries.values())
 }
 
@@ -161,7 +161,7 @@ async function findChanges(
   { entries, unreadContracts }: WatchedContracts,
   head: Block,
   move: HeadMove,
-): Promise<LookResult> {
+): Promise<PollResult> {
   const { chain, config, monotonicMs } = context
   const dueContracts = unreadContracts.listDue(monotonicMs())
   if (move.kind === 'none') {
@@ -200,10 +200,10 @@ function failureMembers(error: unknown) {
   return error instanceof ChainError ? { why: error.message } : { err: error }
 }
 
-function applyLook(
+function applyPoll(
   context: WatcherContext,
   { entries, unreadContracts }: WatchedContracts,
-  { candidates, toRead, results }: LookResult,
+  { candidates, toRead, results }: PollResult,
 ): void {
   for (const address of unreadContracts.listIds()) if (!candidates.has(address)) unreadContracts.delete(address)
   for (const address of entries.keys()) if (!candidates.has(address)) stopServing(context, entries, address)

@@ -91,7 +91,7 @@ export function nextEventOrder(now: Date, last: number): number {
  * Creates the change that records an event. The caller commits it in the batch of the cause. `order` is the position
  * among the events of the session, from {@link nextEventOrder}; the time of the event when absent.
  */
-export function recordEvent(
+export function makeEventChange(
   { order, ...event }: Event & { readonly order?: number },
   random: (bytes: number) => Uint8Array,
 ): Change<EventCollections> {

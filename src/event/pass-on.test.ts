@@ -14,7 +14,7 @@ import type { Signer } from '../keys/signer.ts'
 import { DamagedValueError } from '../store/statements.ts'
 import { addCreationTime, createCollection, type Migration, partOf, type Store } from '../store/store.ts'
 import { signAuditLog } from './checkpoint.ts'
-import { type Event, type EventCollections, recordEvent } from './event.ts'
+import { type Event, type EventCollections, makeEventChange } from './event.ts'
 import { passOnEvents } from './pass-on.ts'
 
 const tables = ['event', 'audit_head', 'audit_block', 'audit_checkpoint', 'callback', 'dead_callback']
@@ -39,7 +39,7 @@ const passOn = (store: Store<EventCollections>, callback = true) =>
   passOnEvents({ store, retryOnConflict, hasCallback: callback, now, random: randomBytes })
 const record = (store: Store<EventCollections>, event: Omit<Event, 'at'>) => {
   time += 1
-  return store.commit([recordEvent({ at: time, ...event }, randomBytes)])
+  return store.commit([makeEventChange({ at: time, ...event }, randomBytes)])
 }
 
 beforeEach(() => {

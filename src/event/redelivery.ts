@@ -3,7 +3,7 @@ import { requeueDeadCallback } from '../callback/queue.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
 import { DamagedValueError } from '../store/statements.ts'
 import { partOf, type Store } from '../store/store.ts'
-import { type EventCollections, recordEvent } from './event.ts'
+import { type EventCollections, makeEventChange } from './event.ts'
 
 export interface RedeliveryEffects {
   readonly store: Store<EventCollections>
@@ -33,7 +33,7 @@ export function redeliverDeadCallback(
       sessionId,
       ...(caller !== undefined && { caller }),
     }
-    const conflict = await store.commit([...changes, recordEvent(event, random)])
+    const conflict = await store.commit([...changes, makeEventChange(event, random)])
     return conflict === undefined ? { committed: true } : { conflict }
   })
 }

@@ -6,7 +6,7 @@ import { cacheById } from '../async/cache.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { parseConfiguration } from '../credential/configuration.ts'
 import type { Configuration } from '../credential/format.ts'
-import { recordEvent } from '../event/event.ts'
+import { makeEventChange } from '../event/event.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
 import { updateWith } from '../store/store.ts'
@@ -44,7 +44,10 @@ export async function createConfiguration(
   const value: StoredConfiguration = { configuration: posted, removed: false }
   await context.store.commit([
     { insert: 'credential_configuration', id, value },
-    recordEvent({ type: 'configuration.created', at: context.now().getTime(), subject: id, caller }, context.random),
+    makeEventChange(
+      { type: 'configuration.created', at: context.now().getTime(), subject: id, caller },
+      context.random,
+    ),
   ])
   context.offeredConfigurationsText.invalidate()
   context.typeMetadata.invalidate()
@@ -124,7 +127,7 @@ function logImageWarnings(log: IssuerContext['log'], id: string, configuration: 
 /** Removes the configuration for new sessions. Existing sessions keep it. Refuses with `not_found`. */
 export async function removeConfiguration(context: IssuerContext, id: string, caller: string): Promise<void> {
   const at = context.now().getTime()
-  const otherChanges = [recordEvent({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
+  const otherChanges = [makeEventChange({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
   const removedConfiguration = await updateWith(context, 'credential_configuration', id, (configuration) =>
     configuration.removed
       ? refuseUnknownConfiguration(id)

@@ -4,7 +4,7 @@ import type { JsonObject } from '../codec/json.ts'
 import { refuseEndedCertificate } from '../config/certificate-end.ts'
 import { MAX_REFRESH_SECONDS } from '../config/retention.ts'
 import type { Configuration } from '../credential/format.ts'
-import { recordEvent } from '../event/event.ts'
+import { makeEventChange } from '../event/event.ts'
 import type { RememberAnswer } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant-types.ts'
@@ -110,7 +110,7 @@ function insertSession(
   return [
     { insert: 'issuance_session', id, value, dueAt: new Date(expiresAt), createdAt: new Date(createdAt) },
     ...(dataset === undefined ? [] : [{ insert: 'issuance_dataset', id, value: dataset } as const]),
-    recordEvent({ type: 'issuance.started', at: createdAt, sessionId: id, caller }, random),
+    makeEventChange({ type: 'issuance.started', at: createdAt, sessionId: id, caller }, random),
   ]
 }
 

@@ -4,7 +4,7 @@
 import type { Static } from 'typebox'
 import { type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { epochSeconds } from '../codec/time.ts'
-import { type Event, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
+import { type Event, type EventType, makeEventChange, nextEventOrder } from '../event/event.ts'
 import { problemMembers } from '../progress/problem-members.ts'
 import type { SessionProgress } from '../progress/session-progress.ts'
 import type { Change } from '../store/store.ts'
@@ -130,6 +130,6 @@ export function makeSessionEvent(
 ): { readonly value: IssuanceSession & { readonly lastEvent: number }; readonly event: Change<IssuerCollections> } {
   const data = makeStatusBody(sessionId, removeFreeText(session), now, status)
   const order = nextEventOrder(now, Math.max(session.lastEvent ?? session.createdAt, status?.lastEvent ?? 0))
-  const event = recordEvent({ type, at: now.getTime(), order, sessionId, ...callerMember, data }, random)
+  const event = makeEventChange({ type, at: now.getTime(), order, sessionId, ...callerMember, data }, random)
   return { value: { ...session, lastEvent: order }, event }
 }

@@ -13,7 +13,7 @@ import {
   verifyNextStretch,
 } from '../audit/stretch.ts'
 import { type Problem, readOrProblem } from '../codec/malformed.ts'
-import { type EventCollections, recordEvent } from '../event/event.ts'
+import { type EventCollections, makeEventChange } from '../event/event.ts'
 import { readCursor, writeCursor } from '../http/cursor.ts'
 import { describeCauseForLog } from '../http/logged-error.ts'
 import { readPageSize } from '../http/page.ts'
@@ -38,7 +38,7 @@ export async function listAuditRecords(context: OperatorContext, query: PageQuer
   const { store, now, random } = context
   const limit = readPageSize(query.limit)
   const place = query.cursor === undefined ? undefined : readCursor(RECORDS, query.cursor, RECORD_PLACE)
-  await store.commit([recordEvent({ type: 'audit.read', at: now().getTime(), caller }, random)])
+  await store.commit([makeEventChange({ type: 'audit.read', at: now().getTime(), caller }, random)])
   const head = await readHead(partOf(store))
   if (head === undefined) return { records: [] }
   const [block = head.block, endSequence = head.sequence + 1] = place?.map(Number) ?? []

@@ -12,7 +12,7 @@ import { ISO_MDOC } from '../protocol/iso-mdoc.ts'
 import { ORIGIN_PREFIX, type ResponseMode } from '../protocol/oid4vp.ts'
 import { parseTransaction } from '../protocol/transaction-data.ts'
 import type { Row } from '../store/store.ts'
-import { getOperatorPolicy, requireVerificationSession, type VerifierContext } from './context.ts'
+import { createOperatorPolicy, requireVerificationSession, type VerifierContext } from './context.ts'
 import { isoMdocRecipient, readIsoMdocResponse, requireDocumentsQuery } from './iso-mdoc.ts'
 import { makeResponseCode } from './redirect.ts'
 import { decryptResponse, responseKeyThumbprint } from './response-encryption.ts'
@@ -28,7 +28,7 @@ import {
   refuseUnlessOpen,
   registeredError,
   requireEncryptionKey,
-  requireQueryOf,
+  requireSessionQuery,
   responseUriOf,
   type VerificationOutcome,
   type VerificationSession,
@@ -87,7 +87,7 @@ export async function receiveResponse(
   { value: session, version }: Row<VerificationSession>,
   receivedForm: ReceivedForm,
 ): Promise<ResponseReceipt> {
-  const query = await requireQueryOf(context, session)
+  const query = await requireSessionQuery(context, session)
   const response = await readReceivedForm(context, receivedForm, session, query)
   // A response through the browser has no state. OpenID4VP 1.0, appendix A, Request.
   if (!('origin' in receivedForm)) refuseForeignState(response, session, query)
@@ -217,7 +217,7 @@ async function verifyVpToken(
     binding: expectedBinding(context, request),
     transactions: (session.transactionData ?? []).map(parseTransaction),
     sessionStart: new Date(session.createdAt),
-    ...getOperatorPolicy(context),
+    ...createOperatorPolicy(context),
   }
   const runVerification = (): ReturnType<typeof verifyVpResponse> =>
     verifyVpResponse(response, verificationContext, { logger: context.log, requestId: receivedForm.httpRequestId })

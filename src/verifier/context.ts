@@ -2,7 +2,7 @@
  * The context of the verification service: its configuration, keys, store and effects; the operator's policy, and the
  * session of a request.
  */
-import { createPolicyForResponse, type StatusPolicy } from '../check/status/status-list-loader.ts'
+import { limitLoadsOfResponse, type StatusPolicy } from '../check/status/status-list-loader.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -38,7 +38,7 @@ export interface VerifierContext extends Effects<VerifierCollections> {
 }
 
 /** Returns the policy of the operator for one response, at the current time. */
-export function getOperatorPolicy(context: VerifierContext): OperatorPolicy {
+export function createOperatorPolicy(context: VerifierContext): OperatorPolicy {
   const { config, now, parseCertificate, loadTrustLists, status } = context
   const { clockSkewSeconds, trustAnchors, issuerIdentifier, acceptTlsServerCertificates } = config
   return {
@@ -49,7 +49,7 @@ export function getOperatorPolicy(context: VerifierContext): OperatorPolicy {
     issuerIdentifier,
     acceptTlsServerCertificates,
     parseCertificate,
-    status: createPolicyForResponse(status, now),
+    status: limitLoadsOfResponse(status, now),
   }
 }
 

@@ -14,7 +14,7 @@ import type { VerifierContext } from './context.ts'
 import type { DigitalCredentialsRequest } from './digital-credentials-schemas.ts'
 import { makeIsoMdocRequest } from './iso-mdoc.ts'
 import { makeRequestParameters, requireSigner, signRequestObject } from './request-object.ts'
-import { requireEncryptionKey, requireQueryOf, type VerificationSession } from './session.ts'
+import { requireEncryptionKey, requireSessionQuery, type VerificationSession } from './session.ts'
 
 /** A host that a page may have: a URL may also have the `*` of a pattern, or the comma of a list. */
 const PAGE_HOST = /^(\[[\da-f:]+\]|[\w.-]+)$/
@@ -49,7 +49,7 @@ export async function makeDigitalCredentialsRequest(
   origin: string,
 ): Promise<DigitalCredentialsRequest> {
   const signer = requireSigner(context, session)
-  const query = await requireQueryOf(context, session)
+  const query = await requireSessionQuery(context, session)
   const parameters = makeRequestParameters(context, session, query, 'dc_api.jwt')
   const request = await signRequestObject(session, { ...parameters, expected_origins: [origin] }, signer)
   const isoMdocSession = { origin, nonce: session.nonce, encryptionKey: requireEncryptionKey(session) }

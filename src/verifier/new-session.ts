@@ -3,7 +3,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { refuseEndedCertificate } from '../config/certificate-end.ts'
-import { recordEvent } from '../event/event.ts'
+import { makeEventChange } from '../event/event.ts'
 import type { RememberAnswer } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
@@ -12,7 +12,7 @@ import type { Attempt } from '../store/retry.ts'
 import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 import type { VerifierContext } from './context.ts'
 import { refuseInvalidOrigin, refuseUndeclaredRetention } from './digital-credentials.ts'
-import { getQuery } from './queries.ts'
+import { requireQuery } from './queries.ts'
 import { refuseInvalidRedirectUri } from './redirect.ts'
 import { chooseResponseMode } from './response-encryption.ts'
 import type { NewVerificationSession, StartedVerificationSession } from './schemas.ts'
@@ -31,7 +31,7 @@ export async function startVerificationSession(
 ): Promise<Attempt<StartedVerificationSession>> {
   const { config, clientId, random, store } = context
   refuseEndedCertificate(config.keys, context.now())
-  const query = await getQuery(context, request.verification_query_id)
+  const query = await requireQuery(context, request.verification_query_id)
   const createdAt = context.now().getTime()
   const sessionId = makeTimeOrderedId(createdAt, random(18))
   const value: VerificationSession = {
@@ -53,7 +53,7 @@ export async function startVerificationSession(
       dueAt: new Date(value.expiresAt),
       createdAt: new Date(createdAt),
     },
-    recordEvent({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
+    makeEventChange({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
     ...remember(answer),
   ])
   return conflict === undefined ? { committed: answer } : { conflict }

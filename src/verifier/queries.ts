@@ -3,7 +3,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import { findQueryMistakes, formatOf, UNKNOWN_FORMAT } from '../credential/formats.ts'
-import { recordEvent } from '../event/event.ts'
+import { makeEventChange } from '../event/event.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { findUncheckableAuthorities } from '../protocol/dcql-authorities.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
@@ -23,7 +23,7 @@ export async function createQuery(
   const id = toBase64url(random(16))
   await store.commit([
     { insert: 'verification_query', id, value: { dcqlQuery } },
-    recordEvent({ type: 'query.created', at: now().getTime(), subject: id, caller }, random),
+    makeEventChange({ type: 'query.created', at: now().getTime(), subject: id, caller }, random),
   ])
   return id
 }
@@ -35,7 +35,7 @@ export function refuseWrappedQuery(body: unknown): void {
 }
 
 /** Returns a stored query. Refuses with `not_found`. */
-export async function getQuery({ loadQuery }: VerifierContext, id: string): Promise<DcqlQuery> {
+export async function requireQuery({ loadQuery }: VerifierContext, id: string): Promise<DcqlQuery> {
   return (await loadQuery(id)) ?? refuse('not_found', `there is no verification query ${id}`)
 }
 

@@ -2,7 +2,7 @@
 import { adminRoute } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { VerifierContext } from './context.ts'
-import { createQuery, getQuery, refuseWrappedQuery } from './queries.ts'
+import { createQuery, refuseWrappedQuery, requireQuery } from './queries.ts'
 import * as schemas from './schemas.ts'
 import { simulateQuery } from './simulation.ts'
 
@@ -33,7 +33,7 @@ export function addQueryRoutes(app: App, context: VerifierContext): void {
     { ...adminRoute, schema: schemas.getQueryRoute },
     async ({ params }) => ({
       ...params,
-      dcql_query: await getQuery(context, params.verification_query_id),
+      dcql_query: await requireQuery(context, params.verification_query_id),
     }),
   )
 }

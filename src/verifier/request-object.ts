@@ -14,7 +14,7 @@ import { refuse } from '../protocol/error.ts'
 import { type ResponseMode, STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
 import { requireVerificationSession, type VerifierContext } from './context.ts'
 import { responseEncryptionMetadata } from './response-encryption.ts'
-import { modeOf, refuseUnlessOpen, requireQueryOf, responseUriOf, type VerificationSession } from './session.ts'
+import { modeOf, refuseUnlessOpen, requireSessionQuery, responseUriOf, type VerificationSession } from './session.ts'
 import { encryptForWallet, type WalletRequest } from './wallet-request.ts'
 
 const FORMATS = presentationFormats()
@@ -64,7 +64,7 @@ export async function getRequestObject(
 ): Promise<string> {
   const signer = requireSigner(context, session)
   const mode = modeOf(session)
-  const query = await requireQueryOf(context, session)
+  const query = await requireSessionQuery(context, session)
   const parameters = {
     ...makeRequestParameters(context, session, query, mode),
     response_uri: responseUriOf(context.config, sessionId, mode),

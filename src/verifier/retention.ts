@@ -12,6 +12,7 @@ import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 import {
   endOfVerification,
+  erasureDate,
   makeEndEvent,
   registeredError,
   type VerificationOutcome,
@@ -65,7 +66,7 @@ async function planChanges(
   { retention, now, random, hasPendingCallback }: SweepOptions,
 ): Promise<readonly Change<VerifierCollections>[]> {
   const step = planRetention(value, ENDING, retention, now)
-  const erasureAt = endOfVerification(value) + retention.personalDataSeconds * 1000
+  const erasureAt = erasureDate(value, retention).getTime()
   // The task that passes events on reports why it cannot.
   const mayWait = (): boolean => now.getTime() < erasureAt + EVENTS_WAIT_MS
   if ((step === undefined || step.erases) && (await hasPendingCallback(id).catch(mayWait))) {

@@ -1,7 +1,7 @@
 /** The verification session: its data, its states, and its end by the wallet's response. */
 import { epochSeconds } from '../codec/time.ts'
 import type { Retention } from '../config/retention.ts'
-import { type EventCollections, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
+import { type EventCollections, type EventType, makeEventChange, nextEventOrder } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
@@ -93,7 +93,7 @@ const EVENT_OF_STATUS: Readonly<Record<VerificationStatus, EventType>> = {
 }
 
 /** Returns the query of a session. Throws an Error when there is none: queries are never removed. */
-export async function requireQueryOf(
+export async function requireSessionQuery(
   { loadQuery }: { readonly loadQuery: (id: string) => Promise<DcqlQuery | undefined> },
   { queryId }: VerificationSession,
 ): Promise<DcqlQuery> {
@@ -199,5 +199,5 @@ export function makeEndEvent(
 ): Change<EventCollections> {
   const type = EVENT_OF_STATUS[verificationStatus(session, now)]
   const order = nextEventOrder(now, session.createdAt)
-  return recordEvent({ type, at: now.getTime(), order, sessionId }, random)
+  return makeEventChange({ type, at: now.getTime(), order, sessionId }, random)
 }

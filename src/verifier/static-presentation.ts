@@ -5,13 +5,13 @@
 import { fromBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
-import { recordEvent } from '../event/event.ts'
+import { makeEventChange } from '../event/event.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { ORIGIN_PREFIX } from '../protocol/oid4vp.ts'
 import { currentDescriptions, type DescribedReport, describeReport } from './check-descriptions.ts'
-import { getOperatorPolicy, type VerifierContext } from './context.ts'
-import { getQuery, readNewQuery } from './queries.ts'
+import { createOperatorPolicy, type VerifierContext } from './context.ts'
+import { readNewQuery, requireQuery } from './queries.ts'
 import { readVpToken } from './response-form.ts'
 import type { StaticPresentation } from './schemas.ts'
 import { failedChecks, verifyVpResponse } from './verification.ts'
@@ -38,7 +38,7 @@ export async function verifyStaticPresentation(
     binding: makeBinding(request, origin),
     transactions: [],
     sessionStart: undefined,
-    ...getOperatorPolicy(context),
+    ...createOperatorPolicy(context),
   }
   const report = await verifyVpResponse({ vpToken, state: undefined }, verificationContext, {
     logger: context.log,
@@ -52,7 +52,7 @@ export async function verifyStaticPresentation(
     caller,
     ...(request.verification_query_id && { subject: request.verification_query_id }),
   } as const
-  await context.store.commit([recordEvent(event, context.random)])
+  await context.store.commit([makeEventChange(event, context.random)])
   const line = { event: 'presentation_verified', request: requestId, caller, verified, failed: failedChecks(report) }
   context.log.info(line, 'presentation verified')
   return describeReport(report, currentDescriptions)
@@ -94,7 +94,7 @@ function loadRequestedQuery(context: VerifierContext, request: StaticPresentatio
   if ((id === undefined) === (postedQuery === undefined)) {
     return refuse('invalid_request', 'send either verification_query_id or dcql_query')
   }
-  return id === undefined ? readNewQuery(postedQuery, context.config) : getQuery(context, id)
+  return id === undefined ? readNewQuery(postedQuery, context.config) : requireQuery(context, id)
 }
 
 /** Refuses with `invalid_request` a missing parameter that the signature of a presented format (mdoc) covers. */

@@ -8,7 +8,7 @@ import { MAX_CHAIN, type TrustAnchor, type TrustPath } from '../keys/trust-path.
 import { refuse } from '../protocol/error.ts'
 import { currentDescriptions, describeResults } from './check-descriptions.ts'
 import { issuerCertificateChecks } from './checks/issuer.ts'
-import { getOperatorPolicy, type VerifierContext } from './context.ts'
+import { createOperatorPolicy, type VerifierContext } from './context.ts'
 import { createIssuerPathFinder, parseIssuerChain } from './issuer-path.ts'
 import { findListsOfPath, joinAnchors } from './trust-list/anchors.ts'
 import type { CurrentTrustList } from './trust-list/current.ts'
@@ -40,7 +40,7 @@ export async function testChain(
   run: CheckRun,
 ): Promise<TestResult> {
   const certificates = readPemChain(pem)
-  const policy = getOperatorPolicy(context)
+  const policy = createOperatorPolicy(context)
   // No credential is there whose type could choose among the lists.
   const trustLists = await policy.loadTrustLists()
   const trustAnchors = joinAnchors(policy.trustAnchors, trustLists)
@@ -54,7 +54,7 @@ export async function testChain(
     { issuer: {}, issuerChain },
     { ...policy, trustAnchors, trustLists, findIssuerPath },
     // No credential is there whose signature could be verified.
-    { ...run, checksLeftOut: ['issuer.signature'] },
+    { ...run, omittedCheckIds: ['issuer.signature'] },
   )
   const path = trustAnchors === undefined ? undefined : certificatesOf(findIssuerPath(issuerChain))
   const ownAnchor = path?.at(-1)

@@ -170,7 +170,7 @@ async function verifyPresentation(
     ...(await runChecks(readingChecks, reading, presentationContext, run)),
     ...(await runChecks(evidenceChecks, evidence, presentationContext, {
       ...run,
-      notApplicableChecks: format.notApplicableChecks,
+      notApplicableReasons: format.notApplicableReasons,
     })),
   ]
   const description = evidence && allHold(checks) ? describeCredential(evidence, checks, presentationContext) : {}

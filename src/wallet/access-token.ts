@@ -67,7 +67,7 @@ const DPOP_ERRORS = ['invalid_dpop_proof', DPOP_NONCE_ERROR]
  * Redeems the pre-authorized code, with the transaction code if the offer requires one. The token is bound to a key
  * only where the server refuses a request without a DPoP proof.
  */
-export async function redeemCode(
+export async function redeemPreAuthorizedCode(
   wallet: WalletContext,
   server: TokenServer,
   { code, txCode }: { readonly code: string; readonly txCode: string | undefined },

@@ -6,12 +6,18 @@ import { memberOf } from '../codec/json.ts'
 import type { Binding } from '../credential/format.ts'
 import { answerClaims, chooseCredentials } from '../protocol/dcql-match.ts'
 import { isSafeAddress } from './address.ts'
-import { type AnsweredQuery, answerQuery, chosenAnswers, isAnswered, type QueryAnswer } from './answer.ts'
 import type { WalletContext } from './context.ts'
 import { fetchDigitalRequest } from './digital-credentials.ts'
 import { refuseWith } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import { requireHeldFormat } from './held-format.ts'
+import {
+  type CredentialMatch,
+  chosenMatches,
+  isAnswered,
+  type MatchedCredential,
+  matchCredentials,
+} from './match-credentials.ts'
 import { type AuthorizationRequest, fetchRequest, type ResponseRecipient } from './request-object.ts'
 import { encryptMembers, hashEncryptionKey } from './response-encryption.ts'
 import { listCredentials, recordPresentation } from './stored-credential.ts'
@@ -20,7 +26,7 @@ import { type Approval, approvalsOf } from './transaction.ts'
 export interface PresentationPlan {
   readonly request: AuthorizationRequest
   /** The answers in the order of the credential queries: one for each, or several with `multiple`. */
-  readonly answers: readonly QueryAnswer[]
+  readonly answers: readonly CredentialMatch[]
   /** The ids of the queries to answer; optional ones are left out. */
   readonly chosenQueryIds: readonly string[]
   /** The transactions to approve, each with one of the chosen queries. */
@@ -57,7 +63,7 @@ export function planAnswer(
   { credentials, unreadable }: Awaited<ReturnType<typeof listCredentials>>,
   now: Date,
 ): PresentationPlan {
-  const answers = request.query.credentials.flatMap((query) => answerQuery(query, credentials, now))
+  const answers = request.query.credentials.flatMap((query) => matchCredentials(query, credentials, now))
   const available = new Set(answers.filter(isAnswered).map(({ query }) => query.id))
   const choice = chooseCredentials(request.query, available)
   const selection = 'ids' in choice ? approvalsOf(request.transactions, choice.ids, available) : choice
@@ -98,7 +104,7 @@ export async function makeResponse(
 ): Promise<ResponseParameters> {
   if (plan.problem !== undefined)
     refuseWith('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
-  const answers = chosenAnswers(plan)
+  const answers = chosenMatches(plan)
   await requireHeld(wallet, answers)
   const presentations = await Promise.all(
     answers.map(async (answer) => [answer.query.id, await make(wallet, plan, answer)] as const),
@@ -116,7 +122,7 @@ export async function makeResponse(
 }
 
 /** Refuses with `cannot_answer` if a credential of the answers was removed since they were planned. */
-async function requireHeld({ store }: WalletContext, answers: readonly AnsweredQuery[]): Promise<void> {
+async function requireHeld({ store }: WalletContext, answers: readonly MatchedCredential[]): Promise<void> {
   const heldIds = await store.list()
   const missing = answers.find(({ credential }) => !heldIds.includes(credential.id))?.credential
   if (missing === undefined) return
@@ -148,7 +154,7 @@ function declinationOf(request: AuthorizationRequest): ResponseParameters {
 export async function makePresentation(
   wallet: WalletContext,
   plan: PresentationPlan,
-  answer: AnsweredQuery,
+  answer: MatchedCredential,
 ): Promise<string> {
   const { query, credential, positions } = answer
   const format = requireHeldFormat(credential.format)
@@ -165,7 +171,7 @@ export async function makePresentation(
 export function bindingOf(
   wallet: WalletContext,
   { request, approvals }: PresentationPlan,
-  { query }: AnsweredQuery,
+  { query }: MatchedCredential,
 ): Binding & { readonly at: Date } {
   return {
     nonce: request.nonce,

@@ -3,7 +3,7 @@
  * Pre-Authorized Code Flow and Authorization Code Flow.
  */
 import { memberOf } from '../codec/json.ts'
-import { type AccessToken, fetchTokenServer, redeemCode, type TokenServer } from './access-token.ts'
+import { type AccessToken, fetchTokenServer, redeemPreAuthorizedCode, type TokenServer } from './access-token.ts'
 import { requireAddress } from './address.ts'
 import { authorizeByCode, requireBrowser } from './authorization-code.ts'
 import type { WalletContext } from './context.ts'
@@ -21,7 +21,7 @@ import {
 import type { StoredCredential } from './stored-credential.ts'
 
 /** The input of the user. */
-export interface Holder {
+export interface UserPrompts {
   /** Asks for the transaction code, just before it is sent. A rejection ends the process. */
   readonly askTxCode?: (description: TxCodeDescription) => Promise<string>
 }
@@ -33,11 +33,11 @@ export interface Holder {
 export async function receiveOffer(
   wallet: WalletContext,
   offerLink: string,
-  holder: Holder = {},
+  prompts: UserPrompts = {},
 ): Promise<readonly StoredCredential[]> {
   const offer = await readOffer(wallet, offerLink)
   if (offer.grant.name === 'authorization_code') requireBrowser(wallet)
-  return receiveCredentials(wallet, await fetchIssuerMetadata(wallet, offer.credentialIssuer), offer, holder)
+  return receiveCredentials(wallet, await fetchIssuerMetadata(wallet, offer.credentialIssuer), offer, prompts)
 }
 
 /** A request for a credential without an offer. */
@@ -87,12 +87,12 @@ async function receiveCredentials(
   wallet: WalletContext,
   issuer: IssuerDescription,
   offer: ReceivedOffer,
-  holder: Holder,
+  prompts: UserPrompts,
 ): Promise<readonly StoredCredential[]> {
   // Checks everything that can fail before the code is used.
   const offeredCredentials = offer.configurationIds.map((id) => readOfferedCredential(wallet, issuer, id))
   const server = await fetchTokenServer(wallet, issuer, offer)
-  const accessToken = await getAccessToken(wallet, { issuer, server, offer }, holder)
+  const accessToken = await getAccessToken(wallet, { issuer, server, offer }, prompts)
   const servers = { credentialIssuer: issuer.credentialIssuer, authorizationServer: server.issuer }
   const authorization = await storeAuthorization(wallet, servers, accessToken)
   const credentials: StoredCredential[] = []
@@ -140,18 +140,18 @@ function refuseUndecided(): never {
 async function getAccessToken(
   wallet: WalletContext,
   source: { readonly issuer: IssuerDescription; readonly server: TokenServer; readonly offer: ReceivedOffer },
-  holder: Holder,
+  prompts: UserPrompts,
 ): Promise<AccessToken> {
   const { issuer, server, offer } = source
   const { grant, configurationIds } = offer
   if (grant.name === 'authorization_code') {
     return authorizeByCode(wallet, server, { issuer, configurationIds, issuerState: grant.issuerState })
   }
-  const txCode = grant.txCode && (await requireTxCode(grant.txCode, holder))
-  return redeemCode(wallet, server, { code: grant.preAuthorizedCode, txCode })
+  const txCode = grant.txCode && (await requireTxCode(grant.txCode, prompts))
+  return redeemPreAuthorizedCode(wallet, server, { code: grant.preAuthorizedCode, txCode })
 }
 
-async function requireTxCode(description: TxCodeDescription, { askTxCode }: Holder): Promise<string> {
+async function requireTxCode(description: TxCodeDescription, { askTxCode }: UserPrompts): Promise<string> {
   const code = (await askTxCode?.(description))?.trim()
   return code || refuseWith('needs_tx_code', 'the issuer wants a transaction code, which it has given you another way')
 }

@@ -84,7 +84,7 @@ export function expectedOutcomes(
   row: Partial<Attack<never>> = {},
 ): Record<string, string> {
   const waived = row.query?.(profile).require_cryptographic_holder_binding === false
-  const notApplicable = formatOf(profile.format)?.notApplicableChecks ?? {}
+  const notApplicable = formatOf(profile.format)?.notApplicableReasons ?? {}
   const outcome = (id: string) => {
     if (Object.hasOwn(notApplicable, id)) return 'not_applicable'
     if (waived && id.startsWith('holder.')) return 'not_applicable'

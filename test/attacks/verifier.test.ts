@@ -323,10 +323,10 @@ describe('attacks on the verification service', () => {
     ...profiles.map((profile) => [profile.format, Object.values(tablesOf(profile)).flat()] as const),
     ['mso_mdoc', mdocAttacks] as const,
   ])('of %s there is an attack on every check that is asked of it', (format, rows) => {
-    const { notApplicableChecks = {}, transactionProblem } = formatOf(format) ?? {}
+    const { notApplicableReasons = {}, transactionProblem } = formatOf(format) ?? {}
     const asked = allChecks
       .map(({ id }) => id)
-      .filter((id) => !Object.hasOwn(notApplicableChecks, id))
+      .filter((id) => !Object.hasOwn(notApplicableReasons, id))
       .filter((id) => id !== 'holder.transaction_data' || transactionProblem === undefined)
     const shown = new Set(rows.map(({ fails }) => fails)).add(beforeVerification)
     expect([...shown].sort()).toEqual(asked.sort())

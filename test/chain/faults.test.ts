@@ -8,7 +8,7 @@ import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/network/outbound.ts'
 import { ChainError, type ChainFailure } from '../../src/chain/chain.ts'
 import { readEngines } from '../../src/chain/evm/contract.ts'
-import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
+import { createEvmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 import { MalformedError } from '../../src/codec/malformed.ts'
 
@@ -40,7 +40,7 @@ function answering(answers: Readonly<Record<string, unknown>>): JsonRpc {
 }
 
 const chainOf = (answers: Readonly<Record<string, unknown>>, notes: string[] = []) =>
-  evmChain(answering(answers), { id: '7', confirmations: 0, reportProblem: (problem) => notes.push(problem) })
+  createEvmChain(answering(answers), { id: '7', confirmations: 0, reportProblem: (problem) => notes.push(problem) })
 
 describe('a server of JSON-RPC', () => {
   it.each<[string, RequestListener]>([
@@ -201,7 +201,11 @@ describe('what a node answers', () => {
       if (method === 'eth_call') asked.push(params[1])
       return answers(method, params)
     }
-    const account = evmChain(rpc, { id: '7', confirmations: 0 }).createAccount(Buffer.alloc(32, 1), {}, () => number)
+    const account = createEvmChain(rpc, { id: '7', confirmations: 0 }).createAccount(
+      Buffer.alloc(32, 1),
+      {},
+      () => number,
+    )
     const refused = account.sign(CONTRACT, Buffer.alloc(0), 0n, 0)
     await expect(refused).rejects.toMatchObject({ name: 'ChainError', kind })
     expect(asked).toEqual(number === undefined ? [] : ['0x5'])
@@ -252,7 +256,7 @@ describe('what a node answers', () => {
       asked += 1
       return Promise.reject(new JsonRpcError(-32005, 'too many logs'))
     }
-    const chain = evmChain(rpc, { id: '7', confirmations: 0 })
+    const chain = createEvmChain(rpc, { id: '7', confirmations: 0 })
     expect(await chain.listChanged([CONTRACT], { ...BLOCK, number: 3 }, { ...BLOCK, number: 20_003 })).toEqual([
       CONTRACT,
     ])
@@ -269,7 +273,7 @@ describe('what a node answers', () => {
       const flood = Number(fromBlock) <= 5 && Number(toBlock) >= 5
       return Promise.resolve(flood ? Array(100_001).fill({ address: `0x${'bb'.repeat(20)}` }) : [])
     }
-    const chain = evmChain(rpc, { id: '7', confirmations: 0 })
+    const chain = createEvmChain(rpc, { id: '7', confirmations: 0 })
     const both = [CONTRACT, `00${'bb'.repeat(20)}`]
     expect(await chain.listChanged(both, { ...BLOCK, number: 3 }, { ...BLOCK, number: 6 })).toEqual(both)
     expect(asked).toEqual(['4-6', '4-5', '4-4', '5-5', '6-6'])
@@ -284,7 +288,7 @@ describe('what a node answers', () => {
       if (Number(toBlock) - Number(fromBlock) > 1) return Promise.reject(new JsonRpcError(-32005, 'too many blocks'))
       return Promise.resolve(Number(fromBlock) === 5 ? [{ address: `0x${'aa'.repeat(20)}`, blockNumber: '0x5' }] : [])
     }
-    const chain = evmChain(rpc, { id: '7', confirmations: 0 })
+    const chain = createEvmChain(rpc, { id: '7', confirmations: 0 })
     const to = { ...BLOCK, number: 8 }
     expect(await chain.listChanged([CONTRACT], { ...BLOCK, number: 2 }, to)).toEqual([CONTRACT])
     expect(asked).toEqual(['3-8', '3-5', '3-4', '5-5', '6-8', '6-7', '8-8'])
@@ -297,7 +301,7 @@ describe('what a node answers', () => {
     const address = `00${'bb'.repeat(20)}`
     const answer = `0x${'00'.repeat(31)}20${'00'.repeat(31)}01${'00'.repeat(12)}${'bb'.repeat(20)}`
     const open = (registry: string) =>
-      evmChain(answering({ eth_call: answer }), { id: '7', confirmations: 0, registry })
+      createEvmChain(answering({ eth_call: answer }), { id: '7', confirmations: 0, registry })
     expect(await open(CONTRACT).listContracts?.(BLOCK)).toEqual([address])
     expect('contracts' in chainOf({})).toBe(false)
   })
@@ -337,7 +341,7 @@ it('of another chain is not believed that a block was taken back, where it took 
   let chainId = '0x7'
   let hash = BLOCK.hash
   const rpc: JsonRpc = (method) => Promise.resolve(method === 'eth_chainId' ? chainId : { ...NEWEST, hash })
-  const chain = evmChain(rpc, { id: '7', confirmations: 0 })
+  const chain = createEvmChain(rpc, { id: '7', confirmations: 0 })
   expect(await chain.hasBlock(BLOCK)).toBe(true)
   hash = `0x${'06'.repeat(32)}`
   expect(await chain.hasBlock(BLOCK)).toBe(false)

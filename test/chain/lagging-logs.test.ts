@@ -1,7 +1,7 @@
 /** Logs of an EVM chain behind one address with several nodes, of which some lack the newest blocks. */
 import { expect, it } from 'vitest'
 import type { Block } from '../../src/chain/chain.ts'
-import { type EvmOptions, evmChain } from '../../src/chain/evm/evm.ts'
+import { createEvmChain, type EvmOptions } from '../../src/chain/evm/evm.ts'
 import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 
 const [ONE, TWO] = [`00${'aa'.repeat(20)}`, `00${'bb'.repeat(20)}`]
@@ -43,7 +43,7 @@ const blocksOf =
   (number: number): Block => ({ number, hash: `0x${number}`, time: new Date(number * seconds * 1000) })
 
 function watch(nodes: Nodes, blockSeconds: number, options: Partial<EvmOptions> = {}) {
-  const chain = evmChain(nodes.rpc, { id: '7', confirmations: 0, ...options })
+  const chain = createEvmChain(nodes.rpc, { id: '7', confirmations: 0, ...options })
   const block = blocksOf(blockSeconds)
   return (from: number, to: number, addresses = [ONE, TWO]) => chain.listChanged(addresses, block(from), block(to))
 }

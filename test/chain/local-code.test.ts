@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { party, submit } from '../../components/test/evm.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
-import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
+import { createEvmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { parseAddress } from '../../src/offchain/address.ts'
 
@@ -51,7 +51,7 @@ it.each([
   async (_, code) => {
     const { rpc, deploy } = await localChain()
     const contract = parseAddress(await deploy(code))
-    const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
+    const chain = createEvmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
     expect(await chain.fetchContract(contract, await chain.fetchHead())).toBeUndefined()
   },
   600_000,

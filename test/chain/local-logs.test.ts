@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { party, submit } from '../../components/test/evm.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
-import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
+import { createEvmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import type { Log as LogInBlock } from '../../src/chain/local/execute.ts'
 import type { LedgerEntry } from '../../src/chain/local/ledger.ts'
 import { createLogCache } from '../../src/chain/local/log-cache.ts'
@@ -126,7 +126,7 @@ describe('more logs than are given at once', () => {
     await expect(logs({})).rejects.toMatchObject(refused)
     expect((await logs({ toBlock: `0x${first.toString(16)}` })).length).toBeGreaterThan(5000)
     expect(await logs({ address: quiet })).toEqual([])
-    const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
+    const chain = createEvmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
     const addresses = [flood, quiet].map(parseAddress)
     const start = { number: 0, hash: '', time: new Date() }
     expect(await chain.listChanged(addresses, start, await chain.fetchHead())).toEqual(addresses.slice(0, 1))
@@ -137,7 +137,7 @@ describe('more logs than are given at once', () => {
     const [flood, quiet] = [await deploy(FLOOD), await deploy(LOG1)]
     await send(flood, { gas: 5_000_000n })
     await expect(logs({})).rejects.toMatchObject(refused)
-    const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
+    const chain = createEvmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
     const addresses = [flood, quiet].map(parseAddress)
     const start = { number: 0, hash: '', time: new Date() }
     expect(await chain.listChanged(addresses, start, await chain.fetchHead())).toEqual(addresses)

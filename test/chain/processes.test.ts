@@ -7,8 +7,8 @@ import { openBlockFiles, storeComponent } from '../../src/bin/chain/block-files.
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/network/outbound.ts'
 import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
-import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
-import { evmNode } from '../../src/chain/evm/node.ts'
+import { createEvmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
+import { createEvmNode } from '../../src/chain/evm/node.ts'
 import type { JsonRpc } from '../../src/chain/json-rpc.ts'
 import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import type { Address } from '../../src/offchain/address.ts'
@@ -49,7 +49,7 @@ async function serve(place: string): Promise<{ rpc: JsonRpc; kill: () => Promise
 
 /** Posts until it has so many, or the process is gone; whatever was acknowledged goes into `hashes`. */
 async function post(under: ChainUnderTest, contract: Address, key: Uint8Array, most: number, hashes: string[]) {
-  const account = evmChain(under.rpc, { id: under.id, confirmations: 0 }).createAccount(key)
+  const account = createEvmChain(under.rpc, { id: under.id, confirmations: 0 }).createAccount(key)
   try {
     for (let count = 0; count < most; count++) {
       const payload = call('post(bytes)', `0x${count.toString(16).padStart(4, '0')}`)
@@ -92,9 +92,9 @@ describe('processes on one local chain', () => {
       expect(blocks.map(({ number }) => number)).toEqual(Array.from({ length: 2 + 45 }, (_, number) => number))
       expect(blocks.slice(1).map(({ parent }) => parent)).toEqual(blocks.slice(0, -1).map(({ hash }) => hash))
       expect(blocks.every(({ time }, at) => at === 0 || time >= (blocks[at - 1]?.time ?? 0))).toBe(true)
-      const fresh = evmNode(await open(place))
+      const fresh = createEvmNode(await open(place))
       for (const hash of hashes) expect(await fresh.fetchReceipt(hash)).toMatchObject({ succeeded: true })
-      for (const { rpc } of servers) expect(await evmNode(rpc).fetchBlockNumber()).toBe(46)
+      for (const { rpc } of servers) expect(await createEvmNode(rpc).fetchBlockNumber()).toBe(46)
     },
     SLOW_MS,
   )
@@ -103,7 +103,7 @@ describe('processes on one local chain', () => {
     const place = directory()
     const under = await Promise.all([open(place), open(place)].map(async (rpc) => underTest(await rpc)))
     const [one, two] = under.map((chain) =>
-      evmChain(chain.rpc, { id: chain.id, confirmations: 0 }).createAccount(FIRST),
+      createEvmChain(chain.rpc, { id: chain.id, confirmations: 0 }).createAccount(FIRST),
     )
     const contract = await deployedComponent(under[0] as ChainUnderTest)
     const nonce = (await one?.fetchNextNonce()) ?? 0
@@ -136,9 +136,9 @@ describe('processes on one local chain', () => {
       }
       expect(hashes.length).toBeGreaterThan(7)
       const rpc = await open(place)
-      for (const hash of hashes) expect(await evmNode(rpc).fetchReceipt(hash)).toMatchObject({ succeeded: true })
+      for (const hash of hashes) expect(await createEvmNode(rpc).fetchReceipt(hash)).toMatchObject({ succeeded: true })
       const under = await underTest(rpc)
-      const account = evmChain(rpc, { id: under.id, confirmations: 0 }).createAccount(FIRST)
+      const account = createEvmChain(rpc, { id: under.id, confirmations: 0 }).createAccount(FIRST)
       expect(await sent(account, contract ?? '', call('post(bytes)', '0x03'))).toBe('included')
     },
     SLOW_MS,
@@ -156,7 +156,7 @@ describe('the directory of a local chain', () => {
     const [one, two] = await Promise.all([open(directory()), open(directory())])
     const [under, other] = await Promise.all([underTest(one), underTest(two)])
     expect(under.id).not.toBe(other.id)
-    const account = evmChain(one, { id: under.id, confirmations: 0 }).createAccount(FIRST)
+    const account = createEvmChain(one, { id: under.id, confirmations: 0 }).createAccount(FIRST)
     const { raw } = await account.sign(await deployedComponent(other), call('post(bytes)', '0x01'), 0n, 0)
     await expect(two('eth_sendRawTransaction', [raw])).rejects.toThrow('invalid chain id')
   })
@@ -220,7 +220,7 @@ describe('the directory of a local chain', () => {
   it('has time that never goes back, and an empty block lets it go on', async () => {
     let now = new Date('2030-01-01T00:00:10Z')
     const rpc = await open(directory(), () => now)
-    const node = evmNode(rpc)
+    const node = createEvmNode(rpc)
     const timeOf = async () => (await node.fetchBlock('latest'))?.time
     now = new Date('2030-01-01T00:00:05Z')
     await rpc('evm_mine', [])

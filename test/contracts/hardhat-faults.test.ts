@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/network/outbound.ts'
 import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
-import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
+import { createEvmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
 const STARTS_MS = 600_000
@@ -20,7 +20,7 @@ describe('a hardhat node', () => {
 
   it('changes its blocks: those that were taken back are none of the chain, and what was in them is pending again', async () => {
     const contract = await deployedComponent(under)
-    const chain = evmChain(under.rpc, { id: under.id, confirmations: 0 })
+    const chain = createEvmChain(under.rpc, { id: under.id, confirmations: 0 })
     const account = chain.createAccount(under.key)
     const before = await chain.fetchHead()
     const snapshot = await under.rpc('evm_snapshot', [])
@@ -42,7 +42,7 @@ describe('a hardhat node', () => {
   it(
     'is killed and started again: it is asked again which chain it is of',
     async () => {
-      const chain = evmChain(under.rpc, { id: under.id, confirmations: 0 })
+      const chain = createEvmChain(under.rpc, { id: under.id, confirmations: 0 })
       const before = await chain.fetchHead()
       await hardhat.stop()
       await expect(chain.fetchHead()).rejects.toThrow('the chain cannot be asked')

@@ -8,10 +8,10 @@ import { artifacts } from '../../components/artifacts/index.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { ENGINE_1 } from '../../src/chain/chain.contract.ts'
 import { customError, decodeAnswer, encodeCall, encodeConstructor, parseFunction } from '../../src/chain/evm/abi.ts'
-import { evmAccount } from '../../src/chain/evm/account.ts'
+import { createEvmAccount } from '../../src/chain/evm/account.ts'
 import { readComponentReference, readContracts, readEngines } from '../../src/chain/evm/contract.ts'
 import { fetchChainId } from '../../src/chain/evm/evm.ts'
-import { evmNode } from '../../src/chain/evm/node.ts'
+import { createEvmNode } from '../../src/chain/evm/node.ts'
 import { revertReason } from '../../src/chain/evm/revert.ts'
 import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
@@ -35,14 +35,14 @@ describe('transactions, as viem reads them', () => {
         ...{ gasLimit: '0x1c9c380', baseFeePerGas: baseFee },
       },
     }
-    const node = evmNode((method) => Promise.resolve(answers[method] ?? null))
+    const node = createEvmNode((method) => Promise.resolve(answers[method] ?? null))
     const options = {
       node,
       chainId: 31_337n,
       fetchHeadNumber: () => Promise.resolve(1),
       limits: {},
     }
-    return evmAccount(KEY, options)
+    return createEvmAccount(KEY, options)
   }
 
   it.each([

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AuditBlock } from '../../src/audit/collections.ts'
 import type { AuditRecord } from '../../src/audit/record.ts'
 import { digestOf } from '../../src/codec/digest.ts'
-import { type EventCollections, recordEvent } from '../../src/event/event.ts'
+import { type EventCollections, makeEventChange } from '../../src/event/event.ts'
 import { passOnEvents } from '../../src/event/pass-on.ts'
 import { partOf, type Store } from '../../src/store/store.ts'
 import { findRevealed } from '../support/revealed.ts'
@@ -441,7 +441,7 @@ async function fill(blocks: number, records: number): Promise<void> {
   const now = () => services.clock.now
   for (let block = 0; block < blocks; block += 1) {
     const events = Array.from({ length: records }, (_, n) =>
-      recordEvent({ type: 'query.created', at: now().getTime(), subject: `q${n}`, caller: 'office' }, randomBytes),
+      makeEventChange({ type: 'query.created', at: now().getTime(), subject: `q${n}`, caller: 'office' }, randomBytes),
     )
     await store.commit(events)
     await passOnEvents({ store, retryOnConflict, hasCallback: false, now, random: randomBytes })

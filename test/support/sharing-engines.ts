@@ -12,7 +12,7 @@ import { deploy } from '../../components/test/evm.ts'
 import { readSharing } from '../../sdk/client/sharing-contract.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import type { Account } from '../../src/chain/chain.ts'
-import { type EvmChain, evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
+import { createEvmChain, type EvmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import type { JsonRpc } from '../../src/chain/json-rpc.ts'
 import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
@@ -66,7 +66,7 @@ interface Running extends SharingEngine, Misbehaving {
 export async function startSharingEngines(count: number): Promise<SharingEngines> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-engines-'))
   const rpc = await openLocalRpc(openBlockFiles(directory), () => new Date())
-  const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
+  const chain = createEvmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
   const world: { contract: Address; chain: EvmChain; engines: Running[] } = { contract: '', chain, engines: [] }
   for (let at = 0; at < count; at++) world.engines.push(await startEngine(world))
   const engines = world.engines.map(({ address, endpoint }) => ({ engine: evmAddress(address), endpoint }))

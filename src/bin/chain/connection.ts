@@ -4,14 +4,14 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type Block,
-  DEFAULT_MOST_GAS_PRICE,
+  DEFAULT_MAX_GAS_PRICE,
   GAS_PRICE_GWEI,
   type SpendingLimits,
   WEI_PER_GWEI,
 } from '../../chain/chain.ts'
 import { type AbiItem, customError } from '../../chain/evm/abi.ts'
-import { type EvmChain, evmChain, fetchChainId } from '../../chain/evm/evm.ts'
-import { type EvmNode, evmNode } from '../../chain/evm/node.ts'
+import { createEvmChain, type EvmChain, fetchChainId } from '../../chain/evm/evm.ts'
+import { createEvmNode, type EvmNode } from '../../chain/evm/node.ts'
 import { revertData } from '../../chain/evm/revert.ts'
 import { type JsonRpc, JsonRpcError, REVERTED } from '../../chain/json-rpc.ts'
 import { openLocalRpc } from '../../chain/local/methods.ts'
@@ -70,7 +70,7 @@ export async function connect(
   if (dir !== undefined && url !== undefined)
     throw new Error('A chain is in a directory or at a URL: give --dir or --rpc.')
   if (url !== undefined && !/^https?:\/\//.test(url)) throw new Error(`--rpc ${url} is not a URL of http or https`)
-  const limits = { mostGasPrice: maxGasPrice === undefined ? DEFAULT_MOST_GAS_PRICE : parseGasPrice(maxGasPrice) }
+  const limits = { mostGasPrice: maxGasPrice === undefined ? DEFAULT_MAX_GAS_PRICE : parseGasPrice(maxGasPrice) }
   const directory = url === undefined ? (dir ?? DEFAULT_DIRECTORY) : undefined
   const isNew = directory !== undefined && !existsSync(directory)
   if (isNew && !createsChain) {
@@ -84,10 +84,10 @@ export async function connect(
       : await openLocalRpc(openBlockFiles(directory), now),
     abi,
   )
-  const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0, reportProblem: warn })
+  const chain = createEvmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0, reportProblem: warn })
   const head = await chain.fetchHead()
   const readAccountKey = (): Uint8Array => readOrMakeKey(key, directory)
-  return { rpc, node: evmNode(rpc), chain, head, directory, isNew, readAccountKey, limits }
+  return { rpc, node: createEvmNode(rpc), chain, head, directory, isNew, readAccountKey, limits }
 }
 
 /** Returns the price of `text`, a whole number of gwei, in wei. Throws a message for the user. */

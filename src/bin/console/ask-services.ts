@@ -1,7 +1,7 @@
 /** Asks the services of a console, when it opens, whether they answer and take its keys. */
 import { ANSWER_MS } from '../network/who-listens.ts'
 import { type ConsoleEngine, type ConsoleServices, KEY_VARIABLES, type ServiceWord } from './endpoints.ts'
-import { refusedKeyText } from './pass-on.ts'
+import { refusedKeyText } from './forward.ts'
 
 /** Returns a sentence for each service that does not answer, or refuses the key; the console opens all the same. */
 export async function findServiceProblems(

@@ -15,7 +15,7 @@ import {
   signedInAnswer,
 } from './answer.ts'
 import { type ConsoleServices, type ForwardedRequest, findEndpoint } from './endpoints.ts'
-import { isEventStream, passOn, readBody } from './pass-on.ts'
+import { forwardRequest, isEventStream, readBody } from './forward.ts'
 import { ANSWER_PATH, type ProviderSignIn, START_PATH } from './provider-sign-in.ts'
 import { createSignIn, type SignIn } from './sign-in.ts'
 
@@ -111,7 +111,7 @@ async function respond(
     else {
       const key = request.headers['idempotency-key']
       const content = { body, idempotencyKey: typeof key === 'string' ? key : undefined }
-      await passOn(options.fetch, decision, content, response).catch((error: unknown) => {
+      await forwardRequest(options.fetch, decision, content, response).catch((error: unknown) => {
         if (!isClientGone(error))
           options.report(`${decision.method} ${decision.service.url} failed: ${reasonText(error)}.`)
         endWithRefusal(request, response, unreachableRefusal(decision))

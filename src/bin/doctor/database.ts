@@ -6,7 +6,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import { checkpointAndClose } from '../../store/sqlite-writer.ts'
 import { missingSteps } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
-import { fileProblem, isUsableFile } from '../embedded-database/database-file.ts'
+import { findFileProblem, isUsableFile } from '../embedded-database/database-file.ts'
 import { isWalMissing, WAL_MISSING, withClosingNoted } from '../embedded-database/generation-file.ts'
 import { databaseFinding, type Finding } from './finding.ts'
 import { findExistingDirectory } from './machine.ts'
@@ -41,7 +41,7 @@ async function findSqliteFindings(file: string, migrations: readonly Migration[]
     return [databaseFinding('problem', (error as Error).message)]
   }
   try {
-    const problem = fileProblem(file)
+    const problem = findFileProblem(file)
     if (problem !== undefined) return [databaseFinding('problem', `${file} cannot be used: ${problem}`)]
     if (!existsSync(file)) return [creationFinding(file)]
     if (isWalMissing(file))

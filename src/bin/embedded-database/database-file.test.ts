@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/command.ts'
 import { loadDriver, openSqlite } from '../../store/sqlite.ts'
 import { createCollection, type Store } from '../../store/store.ts'
-import { fileProblem, openDatabaseFile } from './database-file.ts'
+import { findFileProblem, openDatabaseFile } from './database-file.ts'
 
 const migrations = [{ id: '1', statements: createCollection('thing') }]
 type Things = { thing: { n: number } }
@@ -40,15 +40,15 @@ describe('the log beside a database file', () => {
       await write(store, n, 1)
       if (n % 50 !== 0 && n % 400 > 3) continue
       const copy = killed(`at ${n}`)
-      expect([n, fileProblem(copy)]).toEqual([n, undefined])
+      expect([n, findFileProblem(copy)]).toEqual([n, undefined])
       const again = await open(copy)
       expect(await again.list('thing')).toHaveLength(n + 1)
       await again.close()
     }
     await store.tidy?.()
-    expect(fileProblem(killed('tidy'))).toBe(undefined)
+    expect(findFileProblem(killed('tidy'))).toBe(undefined)
     await store.close()
-    expect(fileProblem(file)).toBe(undefined)
+    expect(findFileProblem(file)).toBe(undefined)
   })
 
   it('belongs to it where two processes write, and one reads', async () => {
@@ -58,7 +58,7 @@ describe('the log beside a database file', () => {
       await write(first, n, 10)
       await write(second, n + 10, 10)
       if (n % 200 === 0) await third.tidy?.().catch(() => undefined)
-      expect([n, fileProblem(killed('both'))]).toEqual([n, undefined])
+      expect([n, findFileProblem(killed('both'))]).toEqual([n, undefined])
     }
     await Promise.all([first, second, third].map((each) => each.close()))
   })
@@ -83,7 +83,7 @@ describe('the log beside a database file', () => {
     onTestFinished(() => void other.kill('SIGKILL'))
     await once(other.stdout, 'data')
     const end = performance.now() + 1500
-    while (performance.now() < end) expect(fileProblem(copy)).toBe(undefined)
+    while (performance.now() < end) expect(findFileProblem(copy)).toBe(undefined)
   })
 
   it('is refused beside every copy that was made before it was begun', async () => {
@@ -108,9 +108,9 @@ describe('the log beside a database file', () => {
     await store.close()
     for (const name of ['vacuumed', 'stopped', 'copied while it ran', 'vacuumed later']) {
       const file = at(name)
-      expect([name, fileProblem(file)]).toEqual([name, undefined])
+      expect([name, findFileProblem(file)]).toEqual([name, undefined])
       copyFileSync(log, `${file}-wal`)
-      expect([name, fileProblem(file)]).toEqual([name, expect.stringMatching(/log of another state/)])
+      expect([name, findFileProblem(file)]).toEqual([name, expect.stringMatching(/log of another state/)])
     }
   })
 
@@ -121,9 +121,9 @@ describe('the log beside a database file', () => {
     const copy = killed('killed')
     await store.close()
     truncateSync(copy, 0)
-    expect(fileProblem(copy)).toMatch(/missing or empty, and its log/)
+    expect(findFileProblem(copy)).toMatch(/missing or empty, and its log/)
     rmSync(copy)
-    expect(fileProblem(copy)).toMatch(/missing or empty, and its log/)
+    expect(findFileProblem(copy)).toMatch(/missing or empty, and its log/)
   })
 })
 
@@ -142,9 +142,9 @@ describe('a log that begins with what is purged', () => {
     await store.purge('thing', new Date(1))
     await write(store, 0, 20)
     const copy = killed('killed')
-    expect(fileProblem(copy)).toBe(undefined)
+    expect(findFileProblem(copy)).toBe(undefined)
     copyFileSync(`${copy}-wal`, `${at('before')}-wal`)
-    expect(fileProblem(at('before'))).toMatch(/log of another state/)
+    expect(findFileProblem(at('before'))).toMatch(/log of another state/)
     await store.close()
   })
 })
@@ -180,12 +180,12 @@ describe('the journal beside a database file', () => {
     copyFileSync(file, at('later'))
     await cutOffChange(file, at('cut off'), sql)
     copyFileSync(`${at('cut off')}-journal`, `${at('before')}-journal`)
-    expect(fileProblem(at('before'))).toMatch(/before-journal is the journal of another state/)
-    expect(fileProblem(at('cut off'))).toBe(undefined)
+    expect(findFileProblem(at('before'))).toMatch(/before-journal is the journal of another state/)
+    expect(findFileProblem(at('cut off'))).toBe(undefined)
     const again = await open(at('cut off'))
     expect(await again.list('thing')).toHaveLength(400)
     await again.close()
-    expect(fileProblem(at('cut off'))).toBe(undefined)
+    expect(findFileProblem(at('cut off'))).toBe(undefined)
   })
 
   it('belongs to it wherever a rewrite of the file was killed', async () => {
@@ -203,7 +203,7 @@ describe('the journal beside a database file', () => {
       child.kill('SIGKILL')
       await once(child, 'close')
       if (existsSync(`${file}-journal`)) journals += 1
-      expect([delay, fileProblem(file)]).toEqual([delay, undefined])
+      expect([delay, findFileProblem(file)]).toEqual([delay, undefined])
     }
     expect(journals).toBeGreaterThan(0)
     expect(await (await open(file)).list('thing')).toHaveLength(2000)
@@ -216,11 +216,11 @@ describe('the journal beside a database file', () => {
     await store.close()
     await cutOffChange(file, at('cut off'), '')
     truncateSync(at('cut off'), 0)
-    expect(fileProblem(at('cut off'))).toMatch(/missing or empty, and its journal/)
+    expect(findFileProblem(at('cut off'))).toMatch(/missing or empty, and its journal/)
     rmSync(at('cut off'))
-    expect(fileProblem(at('cut off'))).toMatch(/missing or empty, and its journal/)
+    expect(findFileProblem(at('cut off'))).toMatch(/missing or empty, and its journal/)
     truncateSync(`${at('cut off')}-journal`, 0)
-    expect(fileProblem(at('cut off'))).toBe(undefined)
+    expect(findFileProblem(at('cut off'))).toBe(undefined)
   })
 })
 
@@ -230,9 +230,9 @@ describe('a database file', () => {
     const store = await open(file)
     await write(store, 0, 300)
     await store.close()
-    expect(fileProblem(file)).toBe(undefined)
+    expect(findFileProblem(file)).toBe(undefined)
     truncateSync(file, 8192)
-    expect(fileProblem(file)).toMatch(/it was cut off; put back a backup/)
+    expect(findFileProblem(file)).toMatch(/it was cut off; put back a backup/)
   })
 })
 
@@ -313,6 +313,6 @@ describe('what a file states about itself', () => {
 })
 
 it('is never a device or a directory', () => {
-  expect(fileProblem('/dev/null')).toBe('it is not a regular file; name a file')
-  expect(fileProblem(temporaryDirectory())).toBe('it is a directory; name a file')
+  expect(findFileProblem('/dev/null')).toBe('it is not a regular file; name a file')
+  expect(findFileProblem(temporaryDirectory())).toBe('it is a directory; name a file')
 })

@@ -31,12 +31,12 @@ interface Header {
 }
 
 /** Returns why the database must not be opened, and what to do; undefined if it may be opened. */
-export function fileProblem(file: string): string | undefined {
+export function findFileProblem(file: string): string | undefined {
   if (file === ':memory:') return undefined
   const kindProblem = findKindProblem(file)
   if (kindProblem !== undefined) return kindProblem
   const size = sizeOf(file)
-  if (size === 0) return missingProblem(file)
+  if (size === 0) return findMissingFileProblem(file)
   // SQLite itself refuses a file that is not a database.
   if (!isSqliteFile(file)) return undefined
   const header = readStart(file, HEADER_BYTES)
@@ -70,7 +70,7 @@ export function findKindProblem(file: string): string | undefined {
 /** Tests whether there is a file that may be opened. Returns false as well for a file that cannot be read. */
 export function isUsableFile(file: string): boolean {
   try {
-    return existsSync(file) && fileProblem(file) === undefined
+    return existsSync(file) && findFileProblem(file) === undefined
   } catch {
     return false
   }
@@ -136,7 +136,7 @@ function hasPages(
   return true
 }
 
-function missingProblem(file: string): string | undefined {
+function findMissingFileProblem(file: string): string | undefined {
   if (sizeOf(`${file}-wal`) > 0) {
     return `the file is missing or empty, and its log ${file}-wal is there; put the file back, or take the log away to begin an empty database`
   }

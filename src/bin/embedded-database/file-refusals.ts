@@ -7,7 +7,7 @@ import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { hasResultCode } from '../../store/sqlite-error.ts'
 import { fetchTitle } from '../network/who-listens.ts'
-import { fileProblem, findKindProblem } from './database-file.ts'
+import { findFileProblem, findKindProblem } from './database-file.ts'
 import { withClosingNoted } from './generation-file.ts'
 
 const LOCK_TIMEOUT_MS = 500
@@ -21,7 +21,7 @@ export function refuseMissingFile(
   missing = 'there is no such database; has the service run here?',
 ): void {
   refuseUnreadableFile(file)
-  const problem = fileProblem(file)
+  const problem = findFileProblem(file)
   if (problem !== undefined) throw new Error(`${file}: ${problem}`)
   if (!existsSync(file)) throw new Error(`${file}: ${missing}`)
 }
@@ -52,7 +52,7 @@ function refuseUnreadableFile(file: string): void {
 export async function refuseWhileOpen(file: string, port?: number): Promise<void> {
   if (!existsSync(file)) return
   refuseUnreadableFile(file)
-  const state = fileProblem(file) === undefined ? await withClosingNoted(file, () => tryLeaveWal(file)) : 'unknown'
+  const state = findFileProblem(file) === undefined ? await withClosingNoted(file, () => tryLeaveWal(file)) : 'unknown'
   const isServed = async () => port !== undefined && (await fetchTitle(`http://127.0.0.1:${port}`)) !== undefined
   const isOpen = state === 'in use' || (state === 'unknown' && (await isServed()))
   if (isOpen) throw new Error(`${file}: another process has the database open; stop the service first`)

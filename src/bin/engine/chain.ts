@@ -1,14 +1,14 @@
 /** Opens the chain of an engine's configuration. */
 import { join } from 'node:path'
 import type { Chain } from '../../chain/chain.ts'
-import { evmChain, fetchChainId } from '../../chain/evm/evm.ts'
+import { createEvmChain, fetchChainId } from '../../chain/evm/evm.ts'
 import type { JsonRpc } from '../../chain/json-rpc.ts'
 import { createContractLister } from '../../chain/local/deployed.ts'
 import { partisiaChain } from '../../chain/partisia/partisia.ts'
 import { partisiaReader } from '../../chain/partisia/reader.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { findBuiltDirectory } from '../../toolchain/places.ts'
-import { jsonHttp } from '../chain/json-http.ts'
+import { createHttpJson } from '../chain/json-http.ts'
 import { createHttpJsonRpc } from '../chain/json-rpc-http.ts'
 import { openLocalChain } from '../chain/local-chain.ts'
 import { outbound } from '../effects.ts'
@@ -46,7 +46,7 @@ export async function openChain(config: ChainSettings, reportProblem: (problem: 
   const id = (chain.type === 'evm' ? chain.chainId : undefined) ?? (await idOf(rpc, chain))
   const isSingleNode = chain.type === 'local'
   const options = { id, confirmations, isSingleNode, reportProblem, ...(registry === undefined ? {} : { registry }) }
-  const evm = evmChain(rpc, options)
+  const evm = createEvmChain(rpc, options)
   const listsAll = isSingleNode && registry === undefined
   return listsAll ? { ...evm, listContracts: createContractLister(rpc) } : evm
 }
@@ -60,7 +60,7 @@ async function openPartisia(
   { readerUrl, chainId }: PartisiaConfig,
   { components }: Pick<EngineConfig, 'components'>,
 ): Promise<Chain> {
-  const http = jsonHttp(readerUrl, outbound)
+  const http = createHttpJson(readerUrl, outbound)
   const answer = chainId === undefined ? partisiaReader(http).fetchChain() : undefined
   const node = await answer?.catch((error: unknown) => rejectUnknownChain('chain.readerUrl', error))
   const id =

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import type { CallbackCollections } from '../../callback/queue.ts'
 import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
-import { type EventCollections, recordEvent } from '../../event/event.ts'
+import { type EventCollections, makeEventChange } from '../../event/event.ts'
 import { createReadinessCheck } from '../../http/readiness.ts'
 import { findPkcs11Mistakes, type Pkcs11Mistake } from '../../keys/pkcs11/check.ts'
 import { finishRestore, type GenerationCollections } from '../../store/generation.ts'
@@ -113,7 +113,7 @@ function voidOpenSessions<Name extends CredentialServiceName>(
     {
       voidOpen: (restoredAt) => voidOpen({ store, now, random, retryOnConflict }, restoredAt),
       recordRestore: (generationId) => [
-        recordEvent({ type: 'database.restored', at: now().getTime(), subject: generationId }, random),
+        makeEventChange({ type: 'database.restored', at: now().getTime(), subject: generationId }, random),
       ],
     },
   )

@@ -5,8 +5,8 @@ import type { Json } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
-import { type AnsweredQuery, chosenAnswers } from '../../wallet/answer.ts'
 import { claimLabel, holderClaims, isAboutCredential, sortClaims } from '../../wallet/claim-text.ts'
+import { chosenMatches, type MatchedCredential } from '../../wallet/match-credentials.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { ResponseRecipient } from '../../wallet/request-object.ts'
@@ -68,7 +68,7 @@ export function describeOutstanding({ credentialIssuer, configurationId, problem
  * approve.
  */
 export function planText(plan: PresentationPlan): string {
-  const answers = chosenAnswers(plan)
+  const answers = chosenMatches(plan)
   const transactions = plan.approvals.map((approval) => {
     const answer = answers.find(({ query }) => query.id === approval.queryId)
     return transactionText(approval, answer?.credential.name ?? approval.queryId)
@@ -106,7 +106,7 @@ function originOf(recipient: ResponseRecipient): string | undefined {
   return 'origin' in recipient ? recipient.origin : undefined
 }
 
-function disclosureText({ credential, disclosed, hidden }: AnsweredQuery): string {
+function disclosureText({ credential, disclosed, hidden }: MatchedCredential): string {
   const claims = disclosed.filter(({ position }) => !isAboutCredential(credential, position))
   const rows = sortClaims(credential, claims).map(({ position, value, because }) => {
     const why = { asked: '', always: '  (cannot be hidden)', inseparable: '  (comes with what was asked)' }[because]

@@ -1,6 +1,6 @@
 /** The JSON output of the wallet's commands. */
 import { hexFingerprint } from '../../keys/certificate.ts'
-import { chosenAnswers } from '../../wallet/answer.ts'
+import { chosenMatches } from '../../wallet/match-credentials.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { StoredCredential } from '../../wallet/stored-credential.ts'
@@ -34,7 +34,7 @@ function certificateToJson(certificate: StoredCredential['issuerCertificate']) {
 
 export function planToJson(plan: PresentationPlan) {
   const { clientId, clientName, certificate, recipient, encryption } = plan.request
-  const answers = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
+  const answers = chosenMatches(plan).map(({ query, credential, disclosed, hidden }) => {
     const claims = disclosed.map(({ position, value, because }) => ({ path: position, value, because }))
     return { query, described: { id: credential.id, name: credential.name, disclosed: claims, hidden } }
   })

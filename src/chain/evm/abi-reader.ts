@@ -30,7 +30,7 @@ export interface AbiReader {
 }
 
 /** Makes a reader of bytes in the ABI encoding. */
-export function abiReader(bytes: Uint8Array): AbiReader {
+export function createAbiReader(bytes: Uint8Array): AbiReader {
   const word = (index: number): Uint8Array => {
     const start = index * WORD
     if (start + WORD > bytes.length) return malformed('it ends too early')
@@ -55,17 +55,17 @@ export function abiReader(bytes: Uint8Array): AbiReader {
     },
     text: (index, maxBytes) => {
       const rest = sliceAt(index)
-      const length = abiReader(rest).number(0)
+      const length = createAbiReader(rest).number(0)
       if (length > maxBytes) return malformed(`a text is longer than ${maxBytes} bytes`)
       if (WORD + length > rest.length) return malformed('it ends too early')
       return utf8Text(rest.subarray(WORD, WORD + length))
     },
-    at: (index) => abiReader(sliceAt(index)),
+    at: (index) => createAbiReader(sliceAt(index)),
     array: (index, most) => {
       const rest = sliceAt(index)
-      const length = abiReader(rest).number(0)
+      const length = createAbiReader(rest).number(0)
       if (length > most) return malformed(`a list has more than ${most} elements`)
-      return { length, elements: abiReader(rest.subarray(WORD)) }
+      return { length, elements: createAbiReader(rest.subarray(WORD)) }
     },
   }
 }

@@ -1,7 +1,7 @@
 import { Transaction } from 'micro-eth-signer'
 import { describe, expect, it } from 'vitest'
 import { ChainError, type SpendingLimits } from '../chain.ts'
-import { evmAccount } from './account.ts'
+import { createEvmAccount } from './account.ts'
 import type { EvmCall, EvmNode, Receipt } from './node.ts'
 
 const KEY = new Uint8Array(32).fill(0x31)
@@ -35,7 +35,13 @@ function accountOf(node: Partial<EvmNode>, { limits = {}, head = 88, reached }: 
     ]),
   ) as unknown as EvmNode
   const fetchHeadNumber = () => Promise.resolve(head)
-  const account = evmAccount(KEY, { node: listening, chainId: 7n, fetchHeadNumber, limits, getReachedNumber: reached })
+  const account = createEvmAccount(KEY, {
+    node: listening,
+    chainId: 7n,
+    fetchHeadNumber,
+    limits,
+    getReachedNumber: reached,
+  })
   return { account, questions }
 }
 

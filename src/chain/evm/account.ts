@@ -42,7 +42,7 @@ const MAX_GAS = 2n ** 24n
 const MAX_BYTES = 128 * 1024
 
 /** Makes the account of a private key. */
-export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount {
+export function createEvmAccount(key: Uint8Array, options: AccountOptions): EvmAccount {
   const { node, chainId, fetchHeadNumber, limits } = options
   const address = accountOfKey(key, 'evm')
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { abiReader } from './abi-reader.ts'
+import { createAbiReader } from './abi-reader.ts'
 import { readComponentReference, readEngines } from './contract.ts'
 import { readData } from './values.ts'
 
@@ -41,7 +41,7 @@ it.each([
 })
 
 it('an array may have as many elements as are read, and no more', () => {
-  const answer = abiReader(bytesOf(word(32), word(2), word(1), word(2)))
+  const answer = createAbiReader(bytesOf(word(32), word(2), word(1), word(2)))
   expect(answer.array(0, 2).length).toBe(2)
   expect(() => answer.array(0, 1)).toThrow('more than 1 elements')
 })

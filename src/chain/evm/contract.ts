@@ -7,7 +7,7 @@ import { readOrUndefined } from '../../codec/malformed.ts'
 import { removeTrailingSlashes } from '../../codec/url.ts'
 import type { Address } from '../../offchain/address.ts'
 import type { ListedEngine, OffChainContract } from '../chain.ts'
-import { type AbiReader, abiReader } from './abi-reader.ts'
+import { type AbiReader, createAbiReader } from './abi-reader.ts'
 
 /** The selectors of the functions: the first four bytes of keccak-256 of each signature. */
 export const selector = {
@@ -25,7 +25,7 @@ const MAX_CONTRACTS = 100_000
  * malformed.
  */
 export function readEngines(answer: Uint8Array): readonly ListedEngine[] {
-  const { length, elements } = abiReader(answer).array(0, MAX_ENGINES)
+  const { length, elements } = createAbiReader(answer).array(0, MAX_ENGINES)
   return Array.from({ length }, (_, index) => readEngine(elements.at(index)))
 }
 
@@ -38,7 +38,7 @@ function readEngine(engine: AbiReader): ListedEngine {
 
 /** Reads the answer of `component()`. Returns undefined when the digest is all zeros, which stands for no component. */
 export function readComponentReference(answer: Uint8Array): OffChainContract['component'] {
-  const from = abiReader(answer)
+  const from = createAbiReader(answer)
   const sha256 = bytesToHex(from.word(0))
   const uri = from.text(1, MAX_URL_BYTES)
   return /^0+$/.test(sha256) ? undefined : { sha256, uri }
@@ -48,6 +48,6 @@ export function readComponentReference(answer: Uint8Array): OffChainContract['co
  * Reads the answer of `contracts()` of a registry, the contracts that engines with that registry as their filter serve.
  */
 export function readContracts(answer: Uint8Array): readonly Address[] {
-  const { length, elements } = abiReader(answer).array(0, MAX_CONTRACTS)
+  const { length, elements } = createAbiReader(answer).array(0, MAX_CONTRACTS)
   return Array.from({ length }, (_, index) => elements.address(index))
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AnswerTooLargeError, type JsonRpc } from '../json-rpc.ts'
-import { evmChain } from './evm.ts'
+import { createEvmChain } from './evm.ts'
 
 const CONTRACT = `00${'aa'.repeat(20)}`
 const blockAt = (number: number) => ({ number, hash: `0x${'05'.repeat(32)}`, time: new Date(0) })
@@ -19,7 +19,7 @@ function chainOf(answers: Readonly<Record<string, (...params: never[]) => unknow
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
   }
   const reportProblem = (problem: string): void => void notes.push(problem)
-  return { chain: evmChain(rpc, { id: '7', confirmations: 12, reportProblem, ...options }), methods, notes }
+  return { chain: createEvmChain(rpc, { id: '7', confirmations: 12, reportProblem, ...options }), methods, notes }
 }
 
 describe('a chain with fewer blocks than the confirmations', () => {

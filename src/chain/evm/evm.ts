@@ -18,10 +18,10 @@ import {
   type SpendingLimits,
 } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
-import { type EvmAccount, evmAccount } from './account.ts'
+import { createEvmAccount, type EvmAccount } from './account.ts'
 import { createChangeFinder } from './changed-contracts.ts'
 import { readComponentReference, readContracts, readEngines, selector } from './contract.ts'
-import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
+import { createEvmNode, type EvmNode, UnreadableAnswer } from './node.ts'
 import { DataTooLargeError } from './values.ts'
 
 export interface EvmOptions {
@@ -43,17 +43,17 @@ export interface EvmChain extends Chain {
 
 /** Fetches the chain id of a node, as a decimal number. Rejects with a ChainError. */
 export async function fetchChainId(rpc: JsonRpc): Promise<string> {
-  return (await evmNode(rpc).fetchChainId()).toString()
+  return (await createEvmNode(rpc).fetchChainId()).toString()
 }
 
 /**
  * Makes the chain port on a JSON-RPC connection. Every request is preceded by a check that the node is of the chain
  * `options.id`.
  */
-export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
+export function createEvmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
   const { id, confirmations, registry, isSingleNode = false, reportProblem } = options
   const connection = createConnection(rpc, id)
-  const node = evmNode(connection.rpc, connection.checkChain)
+  const node = createEvmNode(connection.rpc, connection.checkChain)
   const fetchHeadNumber = async (): Promise<number> => Math.max(0, (await node.fetchBlockNumber()) - confirmations)
   return {
     id,
@@ -72,7 +72,7 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
     read: (address, input, { number }) => node.call({ to: address, input }, number).catch(refuseLargeAnswer),
     listChanged: createChangeFinder(node, isSingleNode),
     createAccount: (key, limits = {}, getReachedNumber) =>
-      evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, limits, getReachedNumber }),
+      createEvmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, limits, getReachedNumber }),
   }
 }
 

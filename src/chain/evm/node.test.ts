@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type JsonRpc, JsonRpcError } from '../json-rpc.ts'
-import { evmNode } from './node.ts'
+import { createEvmNode } from './node.ts'
 
 const SOMEBODY = `00${'33'.repeat(20)}`
 const CONTRACT = `00${'44'.repeat(20)}`
@@ -13,7 +13,7 @@ function nodeOf(answer: unknown) {
     requests.push([method, ...params])
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
   }
-  return { node: evmNode(rpc), requests }
+  return { node: createEvmNode(rpc), requests }
 }
 
 it('a call without a sender is made as the zero address, which owns nothing', async () => {

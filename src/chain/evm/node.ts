@@ -76,10 +76,10 @@ const FAILURE_MESSAGE = new RegExp(
 )
 const NOBODY: Address = '00'.repeat(21)
 
-export type EvmNode = ReturnType<typeof evmNode>
+export type EvmNode = ReturnType<typeof createEvmNode>
 
 /** Makes the client of an EVM node, which awaits `checkChain` before each request. Its errors name the method. */
-export function evmNode(rpc: JsonRpc, checkChain?: () => Promise<void>) {
+export function createEvmNode(rpc: JsonRpc, checkChain?: () => Promise<void>) {
   const ask = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T): Promise<T> => {
     await checkChain?.()
     const answer = await rpc(method, params).catch((error: unknown) => throwRefusal(method, error))

@@ -2,7 +2,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isObject, memberOf } from '../../codec/json.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
-import { abiReader } from './abi-reader.ts'
+import { createAbiReader } from './abi-reader.ts'
 import { readData } from './values.ts'
 
 const ERROR = '08c379a0'
@@ -37,7 +37,7 @@ export function revertReason(revertBytes: Uint8Array | undefined): string | unde
   if (revertBytes === undefined || revertBytes.length < SELECTOR_BYTES) return undefined
   const selector = bytesToHex(revertBytes.subarray(0, SELECTOR_BYTES))
   const reason = readOrUndefined(() => {
-    const from = abiReader(revertBytes.subarray(SELECTOR_BYTES))
+    const from = createAbiReader(revertBytes.subarray(SELECTOR_BYTES))
     if (selector === ERROR) return from.text(0, MAX_REASON).replace(/\s+/g, ' ')
     if (selector === PANIC) return PANICS[from.number(0)] ?? `panic ${from.number(0)}`
     return undefined

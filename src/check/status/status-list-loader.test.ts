@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../../codec/base64url.ts'
 import { type HttpClientRequest, OutboundError } from '../../http/outbound.ts'
-import { createPolicyForResponse, createStatusLists, type FindSuccessorProblem } from './status-list-loader.ts'
+import { createStatusLists, type FindSuccessorProblem, limitLoadsOfResponse } from './status-list-loader.ts'
 
 const random = (bytes: number) => new Uint8Array(bytes)
 
@@ -47,7 +47,7 @@ it('loads no list more for a response once the others have taken 15 seconds, wha
   let time = 10_000_000
   let loads = 0
   const durations = [14_000, -3_600_000, 999, 1]
-  const policy = createPolicyForResponse(
+  const policy = limitLoadsOfResponse(
     {
       loadList: () => {
         time += durations[loads] ?? 0

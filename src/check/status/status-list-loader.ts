@@ -221,7 +221,7 @@ function drawRefreshTime(until: number, { now, random }: Pick<Effects<never>, 'n
  * Returns a policy for one response. It stops loading lists when {@link MAX_UNREACHABLE} lists were unreachable, or
  * after {@link MAX_WAIT_MS}.
  */
-export function createPolicyForResponse({ loadList, onUnreachable }: StatusPolicy, now: () => Date): StatusPolicy {
+export function limitLoadsOfResponse({ loadList, onUnreachable }: StatusPolicy, now: () => Date): StatusPolicy {
   const unreachableLists = new Map<string, FetchFailure>()
   let waitedMs = 0
   return {

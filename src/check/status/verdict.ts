@@ -20,7 +20,7 @@ import {
 import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { anchorAsSigner, findTrustPath, MAX_CHAIN, type TrustPath } from '../../keys/trust-path.ts'
-import { fail, pass, tolerate, type Verdict } from '../check.ts'
+import { fail, pass, type Verdict, warn } from '../check.ts'
 import type { FindSuccessorProblem, StatusPolicy } from './status-list-loader.ts'
 import type { ListType } from './status-list-request.ts'
 import type { FetchedStatusList } from './status-list-token.ts'
@@ -68,7 +68,7 @@ export async function fetchStatusVerdict(evidence: StatusEvidence, context: Stat
     verdicts.push(verdict)
   }
   const detail = [...verdicts.flatMap((verdict) => verdict.detail ?? []), ...ignoredNotes].join('; ')
-  return verdicts.some(({ answer }) => answer === 'tolerate') ? tolerate(detail) : pass(detail)
+  return verdicts.some(({ answer }) => answer === 'warning') ? warn(detail) : pass(detail)
 }
 
 async function judgeReference(
@@ -81,7 +81,7 @@ async function judgeReference(
   const result = await loadList(reference, evidence.listType)
   if ('unreachable' in result) {
     const why = `the ${at} could not be looked at: ${result.unreachable}`
-    return onUnreachable === 'accept' ? tolerate(why) : fail(why)
+    return onUnreachable === 'accept' ? warn(why) : fail(why)
   }
   if ('problem' in result) return fail(`the ${at} cannot be used: ${result.problem}`, result.cause)
   const { list, fetchedAt, isCached } = result

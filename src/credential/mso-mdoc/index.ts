@@ -45,7 +45,7 @@ export const msoMdoc: CredentialFormat = {
   signatureCoversRequest: true,
   transactionProblem:
     'an mdoc approves a transaction by elements that the device signs, which this release does not ask for',
-  notApplicableChecks: {
+  notApplicableReasons: {
     'issuer.identifier': 'an mdoc names its issuer by its certificate only',
     'holder.nonce': COVERED_BY_SIGNATURE,
     'holder.audience': COVERED_BY_SIGNATURE,

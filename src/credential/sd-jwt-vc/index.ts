@@ -47,7 +47,7 @@ export const sdJwtVc: CredentialFormat = {
   statusListType: 'jwt',
   isInHaip: true,
   signatureCoversRequest: false,
-  notApplicableChecks: { 'credential.doc_type': 'only an mdoc states its type twice' },
+  notApplicableReasons: { 'credential.doc_type': 'only an mdoc states its type twice' },
   descriptiveMembers: [],
   positionText: subjectPositionText,
 } satisfies CredentialFormat<SdJwtVcMembers>

@@ -30,7 +30,7 @@ export const w3cJwt: CredentialFormat = {
   read,
   presentationAlgorithms: { alg_values: [...joseAlgorithms] },
   transactionProblem: 'the specification has no place for an approval in a presentation of this format',
-  notApplicableChecks: {
+  notApplicableReasons: {
     'credential.doc_type': 'only an mdoc states its type twice',
     'disclosures.valid': 'a plain JWT has no disclosures',
     'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',

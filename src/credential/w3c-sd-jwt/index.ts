@@ -21,5 +21,5 @@ export const w3cSdJwt: CredentialFormat = {
   read,
   // Wallets that know `jwt_vc_json-ld` from OpenID4VCI expect `alg_values`, as in the other JWT formats.
   presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
-  notApplicableChecks: { 'credential.doc_type': 'only an mdoc states its type twice' },
+  notApplicableReasons: { 'credential.doc_type': 'only an mdoc states its type twice' },
 } satisfies CredentialFormat<W3cMembers>

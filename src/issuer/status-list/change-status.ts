@@ -1,5 +1,5 @@
 /** Revokes, suspends and reinstates all credentials of a session, also after the session was deleted. */
-import { type EventType, nextEventOrder, recordEvent } from '../../event/event.ts'
+import { type EventType, makeEventChange, nextEventOrder } from '../../event/event.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
 import { type IssuerCollections, refuseUnknownSession } from '../collections.ts'
@@ -71,7 +71,7 @@ async function makeBatch(
   ]
   if (issuance === undefined) {
     const order = nextEventOrder(now, value.lastEvent ?? 0)
-    return [...statusChanges(order), recordEvent({ ...eventFields, order, data: bodyOf(sessionId, value) }, random)]
+    return [...statusChanges(order), makeEventChange({ ...eventFields, order, data: bodyOf(sessionId, value) }, random)]
   }
   const session = value.state === 'REVOKED' ? endRefreshing(issuance.value, now, 'revocation') : issuance.value
   const update = makeSessionEvent(context, eventFields.type, { sessionId, session, now, caller, status: value })

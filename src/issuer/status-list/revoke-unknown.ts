@@ -3,7 +3,7 @@
  * restored. They cannot be revoked by session. docs/decisions/0010-generations.md.
  */
 import { statusAt } from '../../codec/status-list.ts'
-import { recordEvent } from '../../event/event.ts'
+import { makeEventChange } from '../../event/event.ts'
 import type { Effects } from '../../http/effects.ts'
 import { readGeneration } from '../../store/generation.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
@@ -76,7 +76,7 @@ function revokeOthers(
     if (entries.length === 0) return { committed: 0 }
     const event = { type: 'status-list.unknown-revoked', at: now().getTime(), subject: listId } as const
     const bitChanges = await makeBitChanges(store, entries, STATUS_VALUES.REVOKED)
-    const conflict = await store.commit([...bitChanges, recordEvent(event, random)])
+    const conflict = await store.commit([...bitChanges, makeEventChange(event, random)])
     return conflict === undefined ? { committed: entries.length } : { conflict }
   })
 }

@@ -84,7 +84,7 @@ async function answerOf(
     evidenceChecks,
     changed && withChain({ ...evidence, ...changed }, given),
     { ...given, findIssuerPath },
-    { ...silentLog, notApplicableChecks: given.format.notApplicableChecks },
+    { ...silentLog, notApplicableReasons: given.format.notApplicableReasons },
   )
   const { outcome, detail } = results.find((each) => each.id === id) ?? { outcome: 'no such check' }
   return detail === undefined ? outcome : `${outcome}: ${detail}`
@@ -560,7 +560,7 @@ const others: readonly Row[] = [
 
 /** Returns the context for a format in which every question makes sense. */
 function withAllAsked({ format }: PresentationCheckContext): Partial<PresentationCheckContext> {
-  return { format: { ...format, notApplicableChecks: {} } }
+  return { format: { ...format, notApplicableReasons: {} } }
 }
 
 describe('of a presentation', () => {

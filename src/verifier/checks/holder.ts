@@ -2,7 +2,7 @@
  * Checks that the holder made this presentation for this verifier and this session. OpenID4VP 1.0, Preventing Replay;
  * RFC 9901, Key Binding.
  */
-import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
+import { type Check, fail, notRun, pass } from '../../check/check.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { untrustedText } from '../../codec/untrusted-text.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
@@ -38,7 +38,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     needs: NEEDS,
     notApplicableReason: findUnboundReason,
     run({ holder, boundKey }, { binding }) {
-      if (holder === undefined || 'problem' in boundKey) return cannotAsk('there is no proof of the holder')
+      if (holder === undefined || 'problem' in boundKey) return notRun('there is no proof of the holder')
       const { nonce = '', audience = '' } = binding
       const problem = holder.signatureProblem(boundKey.jwk, { ...binding, nonce, audience })
       return problem === undefined ? pass() : fail(`the signature of the holder is not by the bound key: ${problem}`)
@@ -50,6 +50,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'OpenID4VP 1.0, Preventing Replay',
     level: 'MUST',
     needs: NEEDS,
+    // The device signature of an mdoc covers the nonce instead (mso-mdoc/device-auth.ts): holder.signature.
     notApplicableReason: (context) =>
       context.binding.nonce === undefined ? 'no nonce was given to compare' : findUnboundReason(context),
     run: ({ holder }, { binding }) =>
@@ -111,7 +112,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     notApplicableReason: ({ binding, format }) =>
       binding.transactionData.length === 0 ? 'no transaction was to be approved with it' : format.transactionProblem,
     run({ holder }, { binding, transactions }) {
-      if (holder === undefined) return cannotAsk('there is no proof of the holder')
+      if (holder === undefined) return notRun('there is no proof of the holder')
       const requested = transactions.map(({ text }) => text)
       const problem = holder.approvalProblem(binding.transactionData, requested)
       if (problem === undefined) return pass()

@@ -2,11 +2,11 @@
 
 import type { Check } from '../../check/check.ts'
 import type { EvidenceWithChain, PresentationCheckContext } from './context.ts'
+import { credentialChecks } from './credential.ts'
 import { holderChecks } from './holder.ts'
 import { issuerChecks } from './issuer.ts'
 import { formatCheck, queryChecks } from './query.ts'
 import { readingChecks, responseChecks } from './response.ts'
-import { validityChecks } from './validity.ts'
 
 export { readingChecks, responseChecks }
 
@@ -15,7 +15,7 @@ export const evidenceChecks: readonly Check<EvidenceWithChain, PresentationCheck
   ...issuerChecks,
   ...holderChecks,
   formatCheck,
-  ...validityChecks,
+  ...credentialChecks,
   ...queryChecks,
 ]
 

@@ -1,6 +1,6 @@
 /** Checks of the issuer and of its trust path. The certificate must be that of the key that verified the signature. */
 
-import { type Check, cannotAsk, fail, pass, tolerate } from '../../check/check.ts'
+import { type Check, fail, notRun, pass, warn } from '../../check/check.ts'
 import { MAX_URL } from '../../codec/url.ts'
 import type { IssuerEvidence } from '../../credential/evidence-parts.ts'
 import { type Certificate, hexFingerprint, leafProblem } from '../../keys/certificate.ts'
@@ -38,9 +38,7 @@ export const issuerCertificateChecks: readonly Check<CertificateEvidence, Certif
       const problem = problemOf(leaf)
       if (problem === undefined) return pass()
       const tolerated = problemOf(anchorAsSigner(leaf, trustAnchors)) === undefined
-      return tolerated
-        ? tolerate(`${problem}; accepted, because the certificate itself is a trust anchor`)
-        : fail(problem)
+      return tolerated ? warn(`${problem}; accepted, because the certificate itself is a trust anchor`) : fail(problem)
     },
   },
   {
@@ -53,7 +51,7 @@ export const issuerCertificateChecks: readonly Check<CertificateEvidence, Certif
       trustAnchors === undefined ? 'no trust anchors are configured (issuerTrustAnchors)' : undefined,
     run({ issuerChain }, { findIssuerPath, trustLists, acceptTlsServerCertificates }) {
       const { leaf } = issuerChain
-      if ('problem' in leaf) return cannotAsk('there is no issuer certificate to trust')
+      if ('problem' in leaf) return notRun('there is no issuer certificate to trust')
       const trustPath = findIssuerPath(issuerChain)
       if ('problem' in trustPath) {
         const detail = `${trustPath.problem}. ${missingListsText(trustLists)}${trustInstruction(leaf)}`
@@ -74,7 +72,7 @@ export const issuerChecks: readonly Check<EvidenceWithChain, PresentationCheckCo
     spec: 'RFC 9901, Verification of the SD-JWT; RFC 7515 section 5.2; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
     run({ issuer, issuerChain: { leaf } }) {
-      if ('problem' in leaf) return cannotAsk('there is no issuer certificate to take the key from')
+      if ('problem' in leaf) return notRun('there is no issuer certificate to take the key from')
       const problem = issuer.signatureProblem(leaf.publicKey)
       return problem === undefined ? pass() : fail(`the signature is not by the key of ${leaf.subjectText}: ${problem}`)
     },
@@ -92,12 +90,12 @@ export const issuerChecks: readonly Check<EvidenceWithChain, PresentationCheckCo
       if (identifier === '') return fail('the credential names no issuer')
       if (identifier.length > MAX_URL) return fail(`the name of the issuer is longer than ${MAX_URL} characters`)
       if (identifiers.some((each) => each !== identifier)) return fail('iss and issuer of the credential differ')
-      if ('problem' in leaf) return cannotAsk('there is no issuer certificate to compare with')
+      if ('problem' in leaf) return notRun('there is no issuer certificate to compare with')
       const problem = identifierProblem(leaf, identifier)
       if (problem === undefined) return pass()
       return issuerIdentifier === 'match'
         ? fail(problem)
-        : tolerate(`${problem}; accepted, as the setting issuerIdentifier is not match`)
+        : warn(`${problem}; accepted, as the setting issuerIdentifier is not match`)
     },
   },
 ]

@@ -38,6 +38,7 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
       if ('origin' in context.binding.recipient) return pass(BOUND_BY_KEY)
       if (state === undefined)
         return pass('the response carries no state; the proof of each holder says whether it is for this session')
+      // `receiveResponse` refuses another state before the checks, so that a stranger cannot end the session.
       return state === context.state ? pass() : fail('state is not the one of the request')
     },
   },

@@ -1,5 +1,5 @@
-/** Checks of the disclosures, the type, the validity period and the status (`src/check/status/`) of a credential. */
-import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
+/** Checks of the credential itself: disclosures, document type, validity period, status (`src/check/status/`). */
+import { type Check, fail, notRun, pass } from '../../check/check.ts'
 import { fetchStatusVerdict } from '../../check/status/verdict.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Validity } from '../../credential/evidence-parts.ts'
@@ -22,7 +22,7 @@ const STATUS_NEEDS = [
   'validity.not_expired',
 ]
 
-export const validityChecks: readonly Check<EvidenceWithChain, PresentationCheckContext>[] = [
+export const credentialChecks: readonly Check<EvidenceWithChain, PresentationCheckContext>[] = [
   {
     id: 'disclosures.valid',
     asks: 'Does every disclosure belong to the credential, once and in its place?',
@@ -68,7 +68,7 @@ export const validityChecks: readonly Check<EvidenceWithChain, PresentationCheck
 
 function statusVerdict({ issuerChain, ...evidence }: EvidenceWithChain, context: PresentationCheckContext) {
   const { certificates } = issuerChain
-  if ('problem' in certificates) return cannotAsk('the certificates of the issuer could not be read')
+  if ('problem' in certificates) return notRun('the certificates of the issuer could not be read')
   return fetchStatusVerdict(
     { ...evidence, listType: context.format.statusListType, identifiers: evidence.issuer.identifiers, certificates },
     { ...context, findIssuerPath: (accepts) => context.findIssuerPath(issuerChain, accepts) },

@@ -9,8 +9,8 @@ import { operation, timerStatus } from '../offchain/hosted.ts'
 import { type HttpRequestData, readHttpRequest, writeHttpResponse } from '../offchain/http-data.ts'
 import { type Reader, reader, writer } from '../offchain/rpc.ts'
 import { createEffectCollector, type EffectCollector } from './effects.ts'
-import { type CallMessage, CONTEXT_BYTES, type HostAnswer, type HostQuestion } from './messages.ts'
-import { checkQuestion } from './question.ts'
+import { checkHostRequest } from './host-request.ts'
+import { type CallMessage, CONTEXT_BYTES, type HostRequest, type HostResponse } from './messages.ts'
 import type { Host, RuntimeLimits } from './runtime.ts'
 import { Trap, trap, trapOverLimit } from './trap.ts'
 
@@ -20,10 +20,10 @@ export interface WorkerFunctions {
   readonly authenticate: (input: AuthenticationInput) => AuthenticatedRequest | undefined
   readonly random: (length: number) => Uint8Array
   /** Sends a question to the engine, and blocks the thread until the engine answers. */
-  readonly ask: (question: HostQuestion) => HostAnswer
+  readonly ask: (question: HostRequest) => HostResponse
 }
 
-export interface HostedCall {
+export interface HostOperations {
   readonly effects: EffectCollector
   /**
    * Runs one operation. Throws a Trap when it fails; after the first trap every call throws it again, so that a
@@ -46,11 +46,11 @@ const QUESTION_BYTES = 1024
 
 interface RunningCall extends Omit<WorkerFunctions, 'ask'> {
   /** Checks a question, and asks the engine. */
-  readonly ask: <M extends keyof Host>(ask: M, ...args: Parameters<Host[M]>) => HostAnswer<M>
+  readonly ask: <M extends keyof Host>(ask: M, ...args: Parameters<Host[M]>) => HostResponse<M>
   /** Returns the timers of the contract. Asks the engine once in a call. */
-  readonly listTimers: () => HostAnswer<'listTimers'>
+  readonly listTimers: () => HostResponse<'listTimers'>
   /** Returns the generation of the database. Asks the engine once in a call. */
-  readonly getGeneration: () => HostAnswer<'getGeneration'>
+  readonly getGeneration: () => HostResponse<'getGeneration'>
   /** Counts bytes that the engine loads for the call. Traps when the limit is exceeded. */
   readonly countAsked: (bytes: number) => void
   readonly message: CallMessage
@@ -62,7 +62,7 @@ interface RunningCall extends Omit<WorkerFunctions, 'ask'> {
 type Operation = (from: Reader, running: RunningCall) => Uint8Array | undefined
 
 /** Makes the operations of one call. `message` is the call, and `worker` is what the worker offers. */
-export function createHostedCall(message: CallMessage, worker: WorkerFunctions): HostedCall {
+export function createHostOperations(message: CallMessage, worker: WorkerFunctions): HostOperations {
   const { limits } = worker
   const effects = createEffectCollector(limits)
   const questions = createQuestions(message, worker)
@@ -104,10 +104,10 @@ function createQuestions(
     if (askedBytes > most) trap(`the request asks the engine for too much: ${askedBytes} bytes; the most are ${most}`)
   }
   const ask: RunningCall['ask'] = (operationName, ...args) => {
-    const question = { ask: operationName, args } as HostQuestion
-    checkQuestion(question, limits)
+    const question = { ask: operationName, args } as HostRequest
+    checkHostRequest(question, limits)
     countAsked(QUESTION_BYTES)
-    return worker.ask(question) as HostAnswer<typeof operationName>
+    return worker.ask(question) as HostResponse<typeof operationName>
   }
   return {
     ask,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { CredentialQuery } from '../protocol/dcql.ts'
-import { type AnsweredQuery, answerQuery } from './answer.ts'
 import { holderClaims, sortClaims } from './claim-text.ts'
+import { type MatchedCredential, matchCredentials } from './match-credentials.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 const stored = {
@@ -44,7 +44,7 @@ it.each<[string, object, RegExp]>([
   ],
 ])('a wallet does not answer a query for %s', (_, change, problem) => {
   const query = { id: 'card', format: 'vc+sd-jwt', meta: {}, ...change } as CredentialQuery
-  expect(answerQuery(query, [stored], new Date())).toEqual([
+  expect(matchCredentials(query, [stored], new Date())).toEqual([
     { query, problem: expect.stringMatching(problem) as string },
   ])
 })
@@ -55,14 +55,16 @@ it('a wallet takes the claim set that a credential can have, beside one that non
     { id: 'there', path: ['credentialSubject'] },
   ]
   const query = { id: 'card', format: 'vc+sd-jwt', meta: {}, claims, claim_sets: [['never'], ['there']] }
-  expect(answerQuery(query, [stored], new Date())).toMatchObject([{ credential: { id: '1' } }])
+  expect(matchCredentials(query, [stored], new Date())).toMatchObject([{ credential: { id: '1' } }])
 })
 
 it('a wallet answers with one credential, or with all that fit and no more than a person looks over', () => {
   const wallet = Array.from({ length: 30 }, (_, i) => ({ ...stored, id: String(i) }))
   const query = { id: 'card', format: 'vc+sd-jwt', meta: {} }
   const ids = (multiple: boolean, of = wallet) =>
-    answerQuery({ ...query, multiple }, of, new Date()).map((answer) => 'credential' in answer && answer.credential.id)
+    matchCredentials({ ...query, multiple }, of, new Date()).map(
+      (answer) => 'credential' in answer && answer.credential.id,
+    )
   expect(ids(false)).toEqual(['0'])
   expect(ids(true, wallet.slice(0, 3))).toEqual(['0', '1', '2'])
   expect(ids(true)).toEqual(wallet.slice(0, 20).map(({ id }) => id))
@@ -83,8 +85,8 @@ it('a wallet looks at the claims of a credential once, however many queries ask 
   const start = process.cpuUsage()
   for (let index = 0; index < 50; index++) {
     const query = { id: `q${index}`, format: 'dc+sd-jwt', meta: {} } as CredentialQuery
-    const [answer] = answerQuery(query, [large], new Date())
-    const hidden = (answer as AnsweredQuery).hidden.map((position) => ({ position }))
+    const [answer] = matchCredentials(query, [large], new Date())
+    const hidden = (answer as MatchedCredential).hidden.map((position) => ({ position }))
     expect(sortClaims(large, hidden).at(-1)?.position).toEqual(['claim1999'])
   }
   // The limit leaves room for a slow machine.

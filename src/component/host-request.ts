@@ -5,7 +5,7 @@
  */
 import { MAX_URL } from '../codec/url.ts'
 import type { Header, HttpRequestData } from '../offchain/http-data.ts'
-import type { HostQuestion } from './messages.ts'
+import type { HostRequest } from './messages.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { trap, trapOverLimit } from './trap.ts'
 
@@ -16,7 +16,7 @@ export const MAX_HEADER_CHARACTERS = 32_768
 const MAX_HEADERS = 128
 
 /** Traps when a question is too large. The name of a stored value was checked when it was read. */
-export function checkQuestion(question: HostQuestion, limits: RuntimeLimits): void {
+export function checkHostRequest(question: HostRequest, limits: RuntimeLimits): void {
   switch (question.ask) {
     case 'readContract':
       checkLength('bytes in the input of a read', question.args[0].length, MAX_QUESTION_BYTES)

@@ -15,7 +15,7 @@ interface ForwardedContent {
 }
 
 /** Forwards a request. Rejects if the service cannot be reached, or its response is incomplete. */
-export async function passOn(
+export async function forwardRequest(
   fetchFrom: typeof globalThis.fetch,
   { service, keyVariable, method, target }: ForwardedRequest,
   content: ForwardedContent,

@@ -4,7 +4,7 @@ import { limitConcurrency, serialQueue } from '../async/concurrency.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 
-export interface BackgroundTask {
+export interface BackgroundJob {
   readonly what: string
   readonly entry: ContractEntry
   readonly run: () => Promise<void>
@@ -14,13 +14,13 @@ export interface BackgroundTask {
   readonly markRunning: (runs: boolean) => unknown
 }
 
-export interface TaskRunner {
-  add(work: BackgroundTask): void
+export interface JobRunner {
+  add(work: BackgroundJob): void
   /**
    * Adds calls of components. The calls of different contracts begin at different times of a round, so that requests
    * run in between.
    */
-  addCalls(calls: readonly BackgroundTask[]): void
+  addCalls(calls: readonly BackgroundJob[]): void
   /** Resolves when no task runs or waits for its turn. */
   readonly waitUntilIdle: () => Promise<void>
   isStopped(): boolean
@@ -32,11 +32,11 @@ const CALLS_AT_ONCE = 2
 const LONG_CALL_MS = 50
 
 /** Makes a runner of background tasks. Calls that are added together begin within `everyMs` milliseconds. */
-export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: number): TaskRunner {
+export function createJobRunner({ log }: Pick<EngineContext, 'log'>, everyMs: number): JobRunner {
   const runningTasks = new Set<Promise<void>>()
   const stopping = new AbortController()
   const takeTurn = createTurnTaker(stopping.signal)
-  const add = ({ what, entry, run, markRunning }: BackgroundTask): void => {
+  const add = ({ what, entry, run, markRunning }: BackgroundJob): void => {
     markRunning(true)
     const promise = run()
       .catch((err: unknown) => {

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { describe, expect, it, vi } from 'vitest'
 import type { ContractEntry } from './contract-entry.ts'
-import { type BackgroundTask, createTaskRunner } from './task-runner.ts'
+import { type BackgroundJob, createJobRunner } from './job-runner.ts'
 
 const EVERY_MS = 400
 /** Longer than any test may take: whoever waits for it makes the test fail. */
@@ -9,11 +9,11 @@ const HOURS_MS = 10_000_000
 
 /** Calls of these contracts, each of which notes when it ran. */
 function calls(contracts: readonly string[], everyMs: number) {
-  const work = createTaskRunner({ log: pino({ enabled: false }) }, everyMs)
+  const work = createJobRunner({ log: pino({ enabled: false }) }, everyMs)
   const entries = new Map(contracts.map((address) => [address, { address } as ContractEntry]))
   const began = performance.now()
   const ran: { readonly contract: string; readonly afterMs: number }[] = []
-  const all = contracts.map((contract): BackgroundTask => {
+  const all = contracts.map((contract): BackgroundJob => {
     const run = () => Promise.resolve(void ran.push({ contract, afterMs: performance.now() - began }))
     return { what: 'a call', entry: entries.get(contract) as ContractEntry, run, markRunning: () => undefined }
   })

@@ -11,9 +11,9 @@ import { type Disclosure, disclosureFor } from './disclosure.ts'
 import { heldFormatsText, metaText } from './held-format.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
-export type AnsweredQuery = Disclosure & { readonly query: CredentialQuery; readonly credential: StoredCredential }
+export type MatchedCredential = Disclosure & { readonly query: CredentialQuery; readonly credential: StoredCredential }
 
-export type QueryAnswer = AnsweredQuery | { readonly query: CredentialQuery; readonly problem: string }
+export type CredentialMatch = MatchedCredential | { readonly query: CredentialQuery; readonly problem: string }
 
 /** The maximum number of credentials for one query. */
 const MAX_ANSWERS = 20
@@ -22,11 +22,11 @@ const MAX_ANSWERS = 20
  * Returns the newest of `credentials` that matches, or with `multiple` all of them, newest first. If none matches,
  * returns one entry with the reason.
  */
-export function answerQuery(
+export function matchCredentials(
   query: CredentialQuery,
   credentials: readonly StoredCredential[],
   now: Date,
-): readonly QueryAnswer[] {
+): readonly CredentialMatch[] {
   const problem = queryProblem(query)
   if (problem !== undefined) return [{ query, problem }]
   const answers = credentials
@@ -39,7 +39,7 @@ export function answerQuery(
   return [{ query, problem: `the wallet has no credential of the type ${metaText(query.meta) ?? query.format}` }]
 }
 
-function answerWith(query: CredentialQuery, credential: StoredCredential, now: Date): QueryAnswer {
+function answerWith(query: CredentialQuery, credential: StoredCredential, now: Date): CredentialMatch {
   const claims = answerClaims(query, credential.claims)
   const problem =
     timeProblem(credential, now) ?? authorityProblem(query, credential) ?? missingText(query, claims) ?? claims.mismatch
@@ -55,15 +55,15 @@ function missingText(query: CredentialQuery, { claims, missing }: ClaimsAnswer):
 }
 
 /** Tests whether an answer has a credential. */
-export function isAnswered(answer: QueryAnswer): answer is AnsweredQuery {
+export function isAnswered(answer: CredentialMatch): answer is MatchedCredential {
   return 'credential' in answer
 }
 
 /** Returns the answers to send: those to the chosen queries. */
-export function chosenAnswers(plan: {
-  readonly answers: readonly QueryAnswer[]
+export function chosenMatches(plan: {
+  readonly answers: readonly CredentialMatch[]
   readonly chosenQueryIds: readonly string[]
-}): readonly AnsweredQuery[] {
+}): readonly MatchedCredential[] {
   return plan.answers.filter(isAnswered).filter(({ query }) => plan.chosenQueryIds.includes(query.id))
 }
 

@@ -3,8 +3,8 @@ import { call, LIMITS, script } from '../../test/support/components.ts'
 import { operation } from '../offchain/hosted.ts'
 import { type HttpRequestData, writeRequest } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
-import { createHostedCall, type WorkerFunctions } from './hosted-call.ts'
-import { askHost, callMessage, type HostQuestion } from './messages.ts'
+import { createHostOperations, type WorkerFunctions } from './host-operations.ts'
+import { callHost, callMessage, type HostRequest } from './messages.ts'
 import type { Host } from './runtime.ts'
 
 const MIB = 1024 * 1024
@@ -17,13 +17,13 @@ const workerOf = (ask: WorkerFunctions['ask']): WorkerFunctions => ({
 
 /** Runs one operation, and returns the error, and the questions that it asks the engine. */
 function runOperation(code: number, operand: Uint8Array) {
-  const questions: HostQuestion[] = []
-  const ask = (question: HostQuestion) => {
+  const questions: HostRequest[] = []
+  const ask = (question: HostRequest) => {
     questions.push(question)
     if (question.ask === 'send') return { status: 200, headers: [], body: new Uint8Array() }
     return question.ask === 'readContract' ? new Uint8Array(1) : undefined
   }
-  const hosted = createHostedCall(callMessage(call(script(''))), workerOf(ask))
+  const hosted = createHostOperations(callMessage(call(script(''))), workerOf(ask))
   try {
     hosted.call(code, operand)
     return { questions, error: undefined }
@@ -86,7 +86,7 @@ describe('a question to the engine, whose thread serves all requests', () => {
     ['a request', LIMITS.httpReads, /limits\.httpReads is 4/, undefined],
     ['a change of state', LIMITS.stateChangeReads, /limits\.stateChangeReads is 8/, { kind: 'state-change' }],
   ] as const)('is asked about the contract as often as a limit says: %s', (_, most, refusal, hook) => {
-    const hosted = createHostedCall(
+    const hosted = createHostOperations(
       callMessage(call(script(''), hook && { hook })),
       workerOf(() => new Uint8Array(1)),
     )
@@ -103,7 +103,7 @@ describe('a question to the engine, whose thread serves all requests', () => {
       return ask === 'listTimers' ? [] : ask === 'getGeneration' ? 'one' : new Uint8Array(bytes)
     })
     const limits = { ...LIMITS, memoryBytes: 64 * MIB }
-    const hosted = createHostedCall(callMessage(call(script(''), hook && { hook })), { ...worker, limits })
+    const hosted = createHostOperations(callMessage(call(script(''), hook && { hook })), { ...worker, limits })
     const load = (at: number) =>
       hosted.call(
         operation.storageLoad,
@@ -141,7 +141,7 @@ describe('a question to the engine, whose thread serves all requests', () => {
   })
 
   it('names an operation of the engine, and nothing else that every object has', async () => {
-    const question = { ask: 'valueOf', args: [] } as unknown as HostQuestion
-    await expect(askHost({} as Host, question)).rejects.toThrow('the engine has no operation valueOf')
+    const question = { ask: 'valueOf', args: [] } as unknown as HostRequest
+    await expect(callHost({} as Host, question)).rejects.toThrow('the engine has no operation valueOf')
   })
 })
