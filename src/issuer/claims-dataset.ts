@@ -1,16 +1,18 @@
-/** Makes the dataset from the claims of a person, as the operator's OpenID Connect provider returned them. */
-import { isDeepStrictEqual } from 'node:util'
+/** Makes datasets from the claims of a person, as the operator's OpenID Connect provider returned them. */
 import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import type { ClaimTemplate, DatasetMapping } from '../config/claim-datasets.ts'
 import type { Configuration } from '../credential/format.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
+import type { ConfigurationDataset } from './collections.ts'
 
-export interface ClaimsDataset {
-  readonly dataset: JsonObject
+export interface ClaimsDatasets {
+  readonly datasets: readonly ConfigurationDataset[]
   /** The names of required claims that the account lacks. */
   readonly missing: readonly string[]
-  /** Whether two of the mappings give a member different values. */
-  readonly isContradictory: boolean
+}
+
+interface ConfigurationMapping extends DatasetMapping {
+  readonly configurationId: string
 }
 
 type NamedConfiguration = Pick<Configuration, 'posted'> & { readonly id: string }
@@ -28,12 +30,12 @@ const VERIFIED_BY: Readonly<Record<string, string>> = {
 export function mappingsOf(
   datasets: ReadonlyMap<string, DatasetMapping>,
   configurations: readonly NamedConfiguration[],
-): readonly DatasetMapping[] | { readonly unmappedName: string } {
-  const mappings: DatasetMapping[] = []
+): readonly ConfigurationMapping[] | { readonly unmappedName: string } {
+  const mappings: ConfigurationMapping[] = []
   for (const { id, posted } of configurations) {
     const mapping = datasets.get(id) ?? datasets.get(posted.scope ?? '')
     if (mapping === undefined) return { unmappedName: posted.scope ?? id }
-    mappings.push(mapping)
+    mappings.push({ configurationId: id, ...mapping })
   }
   return mappings
 }
@@ -44,14 +46,13 @@ export function claimNamesOf(datasets: Iterable<DatasetMapping>): readonly strin
   return [...new Set(names.flatMap((name) => [name, verificationClaimOf(name) ?? name]))]
 }
 
-/** Makes one dataset by all `mappings`, whose values hold for all credentials. */
-export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMapping[]): ClaimsDataset {
+/** Makes a dataset for each configuration, so that no credential has claims of another. */
+export function datasetsOfClaims(claims: JsonObject, mappings: readonly ConfigurationMapping[]): ClaimsDatasets {
   const missing = new Set<string>()
-  const parts = mappings.map(({ claims: template, constants }) => {
-    return mergeMembers(constants, fillTemplate(template, claims, missing))
+  const datasets = mappings.map(({ configurationId, claims: template, constants }) => {
+    return { configurationId, dataset: mergeMembers(constants, fillTemplate(template, claims, missing)) }
   })
-  const isContradictory = parts.some((part, index) => parts.slice(0, index).some((other) => contradicts(part, other)))
-  return { dataset: parts.reduce(mergeMembers, {}), missing: [...missing], isContradictory }
+  return { datasets, missing: [...missing] }
 }
 
 /**
@@ -110,17 +111,6 @@ function readVerification(claims: JsonObject, name: string): boolean | undefined
 
 function verificationClaimOf(name: string): string | undefined {
   return Object.hasOwn(VERIFIED_BY, name) ? VERIFIED_BY[name] : undefined
-}
-
-/** Tests whether a member of both objects has different values. */
-function contradicts(one: JsonObject, other: JsonObject): boolean {
-  return Object.entries(one).some(([name, value]) => {
-    const counterpart = memberOf(other, name)
-    if (counterpart === undefined) return false
-    return isObject(value) && isObject(counterpart)
-      ? contradicts(value, counterpart)
-      : !isDeepStrictEqual(value, counterpart)
-  })
 }
 
 /** Merges two objects. For a member of both, the value of `other` wins. */

@@ -39,6 +39,14 @@ export interface DeferredTransaction {
   readonly responseForm?: CredentialResponseForm
 }
 
+/** The dataset of a session: one for all its configurations, or one for each where the person signed in. */
+export type SessionDataset = JsonObject | readonly ConfigurationDataset[]
+
+export interface ConfigurationDataset {
+  readonly configurationId: string
+  readonly dataset: JsonObject
+}
+
 /** The form of a credential response. */
 export interface CredentialResponseForm {
   /** Whether the response has the first credential also outside of the list. */
@@ -64,7 +72,7 @@ export type IssuerCollections = EventCollections &
      * The dataset of each session, by session id; null when it was erased. It has its own row because only the
      * credential request reads it.
      */
-    issuance_dataset: JsonObject | null
+    issuance_dataset: SessionDataset | null
     /** The progress of wallets in each session, by session id. */
     issuance_progress: SessionProgress
     /** The session of each supplied pre-authorized code, by the MAC of the code. */

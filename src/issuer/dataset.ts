@@ -6,6 +6,7 @@ import { pathText } from '../protocol/claim-path-text.ts'
 import { refuse } from '../protocol/error.ts'
 import { refuseMissingClaim } from '../protocol/mandatory-claim.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
+import type { SessionDataset } from './collections.ts'
 
 /**
  * Refuses with `invalid_request` and the path a dataset that does not fit one of the configurations, and a member that
@@ -25,13 +26,20 @@ export function refuseUnfittingDataset(dataset: JsonObject, configurations: read
   }
 }
 
-/** Refuses a dataset like {@link refuseUnfittingDataset}. Ignores ids of unknown configurations. */
+/**
+ * Refuses the dataset of a session like {@link refuseUnfittingDataset}. Where each configuration has its own, that must
+ * fit this configuration alone. Ignores ids of unknown configurations.
+ */
 export async function refuseUnfittingDatasetByIds(
-  { loadConfiguration }: { readonly loadConfiguration: (id: string) => Promise<Configuration | undefined> },
-  dataset: JsonObject,
+  context: { readonly loadConfiguration: (id: string) => Promise<Configuration | undefined> },
+  dataset: SessionDataset,
   configurationIds: readonly string[],
 ): Promise<void> {
-  const configurations = await Promise.all(configurationIds.map(loadConfiguration))
+  if (!isObject(dataset)) {
+    for (const own of dataset) await refuseUnfittingDatasetByIds(context, own.dataset, [own.configurationId])
+    return
+  }
+  const configurations = await Promise.all(configurationIds.map(context.loadConfiguration))
   refuseUnfittingDataset(
     dataset,
     configurations.filter((configuration) => configuration !== undefined),

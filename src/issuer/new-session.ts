@@ -13,7 +13,7 @@ import type { Change } from '../store/store.ts'
 import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 import { makeSuppliedCodeChanges, refuseUsedCode } from './access/pre-authorized-code.ts'
 import { claimNamesOf } from './claims-dataset.ts'
-import type { IssuerCollections } from './collections.ts'
+import type { IssuerCollections, SessionDataset } from './collections.ts'
 import { loadOffered } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfittingDataset } from './dataset.ts'
@@ -83,7 +83,7 @@ export async function startIssuanceSession(
 /** Makes a session without an offer, for an authorization request. Returns its id and the changes to commit. */
 export async function makeSessionOfRequest(
   context: IssuerContext,
-  request: Pick<NewIssuanceSession, 'credential_dataset' | 'deferred' | 'refresh_seconds'>,
+  request: Pick<NewIssuanceSession, 'deferred' | 'refresh_seconds'> & { readonly credential_dataset?: SessionDataset },
   { configurationIds, caller }: { readonly configurationIds: readonly string[]; readonly caller: string },
 ): Promise<{ readonly sessionId: string; readonly changes: readonly Change<IssuerCollections>[] }> {
   const configurations = await Promise.all(configurationIds.map(context.loadConfiguration))
@@ -104,7 +104,7 @@ function insertSession(
     value,
     dataset,
     caller,
-  }: { readonly value: IssuanceSession; readonly dataset: JsonObject | undefined; readonly caller: string },
+  }: { readonly value: IssuanceSession; readonly dataset: SessionDataset | undefined; readonly caller: string },
 ): readonly Change<IssuerCollections>[] {
   const { createdAt, expiresAt } = value
   return [

@@ -58,6 +58,11 @@ const sessionMistakes: readonly Mistake[] = [
   },
   { mistake: 'no dataset', body: { credential_dataset: undefined }, why: /credential_dataset: required/ },
   { mistake: 'a dataset that is a text', body: { credential_dataset: 'a' }, why: /credential_dataset/ },
+  {
+    mistake: 'a dataset for each configuration, as a sign-in has them',
+    body: { credential_dataset: [{ configurationId: 'a', dataset }] },
+    why: /credential_dataset/,
+  },
   { mistake: 'a dataset without subject', body: { credential_dataset: {} }, why: /credentialSubject/ },
   { mistake: 'a subject that is an array', body: subject([{}]), why: /credentialSubject/ },
   { mistake: 'a subject without claims', body: subject({}), why: /credential_dataset\.credentialSubject: .*claims/ },

@@ -524,8 +524,10 @@ describe('an attack on the authorization code flow', () => {
     it('is decided with data that do not fit', async () => {
       const { issuerState } = await offerFor(services, configurationId, deferred)
       const interaction = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
-      const unfit = () => decide(services, interaction, { credential_dataset: { nothing: 'x' } })
-      await refuses(unfit, 'invalid_request', /^credential_dataset/)
+      for (const unfit of [{ nothing: 'x' }, [], [{ configurationId, dataset }]]) {
+        const attack = () => decide(services, interaction, { credential_dataset: unfit })
+        await refuses(attack, 'invalid_request', /^credential_dataset/)
+      }
       await sendDecision(services, interaction)
     })
 

@@ -8,9 +8,9 @@ import { readJws } from '../../src/codec/jws.ts'
 import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
 import { decline, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
-import { declareWithScope, newVisitor, redeemCode, tokenBody, tokenForm, visit } from '../support/code-flow.ts'
+import { declareWithScope, newVisitor, redeemCode, SCOPE, tokenBody, tokenForm, visit } from '../support/code-flow.ts'
 import { expectRefusal } from '../support/issuance.ts'
-import { openLinkPage, type Presenting, startPresenting } from '../support/presenting.ts'
+import { openLinkPage, type Presenting, presentedDatasets, startPresenting } from '../support/presenting.ts'
 import { ISSUER_URL, outboundBy, type Services } from '../support/services.ts'
 import { type AtPage, comeToPage, SIGN_IN, wayByPage, wayToWallet } from '../support/sign-in.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -39,7 +39,8 @@ describe('showing a credential to get another', () => {
   let close: () => Promise<void>
   let wallet: Awaited<ReturnType<typeof walletWithCard>>
   beforeAll(async () => {
-    ;({ services, way, close } = await startPresenting())
+    const student = { ...presentedDatasets[SCOPE], constants: { credentialSubject: { library: 'Other Library' } } }
+    ;({ services, way, close } = await startPresenting({}, { datasets: { ...presentedDatasets, student } }))
     wallet = await walletWithCard(services)
   })
   afterAll(() => close())
@@ -51,6 +52,12 @@ describe('showing a credential to get another', () => {
     return (await sendPresentation(wallet, plan)).redirect_uri ?? ''
   }
 
+  const datasetOf = async ({ interaction }: AtPage) => {
+    const step = (await services.issuerStore.get('authorization_request', interaction))?.value.step
+    const sessionId = step !== undefined && 'sessionId' in step ? step.sessionId : ''
+    return (await services.issuerStore.get('issuance_dataset', sessionId))?.value
+  }
+
   it('makes the dataset of the claims that were disclosed, and gives the wallet its code', async () => {
     const at = await comeToPage(services)
     const page = await visit(services, at.browser, `${SIGN_IN}?interaction=${at.interaction}`)
@@ -58,13 +65,20 @@ describe('showing a credential to get another', () => {
     const address = await presented(at)
     expect(address.startsWith(`${SIGN_IN}/presented?interaction=${at.interaction}&response_code=`)).toBe(true)
     const given = await wayToWallet(services, at.browser, await visit(services, at.browser, address))
-    const { interaction } = at
-    const step = (await services.issuerStore.get('authorization_request', interaction))?.value.step
-    const sessionId = step !== undefined && 'sessionId' in step ? step.sessionId : ''
-    expect((await services.issuerStore.get('issuance_dataset', sessionId))?.value).toEqual({
-      credentialSubject: { given_name: 'Ada', library: 'Example Library' },
-    })
+    const credentialSubject = { given_name: 'Ada', library: 'Example Library' }
+    expect(await datasetOf(at)).toMatchObject([{ dataset: { credentialSubject } }])
     await tokenBody(await redeemCode(services, tokenForm(at.wallet, given.code ?? '')))
+  })
+
+  it('makes a dataset for each credential, also where they have different values', async () => {
+    await declareWithScope(services, 'student')
+    const at = await comeToPage(services, { scope: `student ${SCOPE}` })
+    await wayToWallet(services, at.browser, await visit(services, at.browser, await presented(at)))
+    const [one, other] = ['Other Library', 'Example Library'].map((library) => ({ given_name: 'Ada', library }))
+    expect(await datasetOf(at)).toMatchObject([
+      { dataset: { credentialSubject: one } },
+      { dataset: { credentialSubject: other } },
+    ])
   })
 
   it('shows one link however often it is asked for, so that no browser fills the verifier', async () => {

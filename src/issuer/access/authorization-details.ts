@@ -37,7 +37,7 @@ export function readAuthorizationDetails(
 }
 
 /**
- * Makes the `authorization_details` of a token response. A session has one dataset, so each configuration has exactly
+ * Makes the `authorization_details` of a token response. A configuration has one dataset in a session, and so exactly
  * one credential identifier.
  */
 export function makeGrantedDetails(configurationIds: readonly string[]): AuthorizationDetail[] {

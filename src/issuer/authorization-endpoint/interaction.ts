@@ -4,7 +4,6 @@
  */
 import type { Static } from 'typebox'
 import { toBase64url } from '../../codec/base64url.ts'
-import type { JsonObject } from '../../codec/json.ts'
 import type { Problem } from '../../codec/malformed.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -19,7 +18,7 @@ import {
   type StoredAuthorizationRequest,
   type UndecidedRequest,
 } from '../authorization-request.ts'
-import type { IssuerCollections } from '../collections.ts'
+import type { IssuerCollections, SessionDataset } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { refuseUnfittingDatasetByIds } from '../dataset.ts'
 import { ISSUER_PATHS } from '../issuer-addresses.ts'
@@ -28,10 +27,10 @@ import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused }
 import { makeSessionEvent } from '../session-status.ts'
 import type { CompletedInteraction, Interaction, InteractionCompletion } from './schemas.ts'
 
-/** A decision of the application on an interaction. */
+/** A decision on an interaction: of the application, or of a sign-in, which has a dataset for each configuration. */
 export interface CompletionRequest {
   readonly id: string
-  readonly body: InteractionCompletion
+  readonly body: Omit<InteractionCompletion, 'credential_dataset'> & { readonly credential_dataset?: SessionDataset }
   readonly caller: string
 }
 
@@ -134,7 +133,7 @@ async function findSessionToComplete(
   return { ...row, id: sessionId }
 }
 
-function readChoice(body: InteractionCompletion): (typeof CHOICES)[number] {
+function readChoice(body: CompletionRequest['body']): (typeof CHOICES)[number] {
   const [choice, ...others] = CHOICES.filter((name) => body[name] !== undefined)
   if (choice === undefined || others.length > 0) {
     return refuse('invalid_request', `send exactly one of ${CHOICES.join(', ')}`)
@@ -143,7 +142,7 @@ function readChoice(body: InteractionCompletion): (typeof CHOICES)[number] {
   return choice
 }
 
-function makeDenial({ reason }: InteractionCompletion): Outcome {
+function makeDenial({ reason }: CompletionRequest['body']): Outcome {
   return { decision: { denied: reason ? { reason } : {} }, changes: [] }
 }
 
@@ -218,7 +217,7 @@ async function approveOffer(
 async function makeDatasetChanges(
   context: IssuerContext,
   { id: sessionId, value: session, version }: SessionRow,
-  dataset: JsonObject,
+  dataset: SessionDataset,
   { id: requestId, caller }: CompletionRequest,
 ): Promise<readonly Change<IssuerCollections>[]> {
   await refuseUnfittingDatasetByIds(context, dataset, session.configurationIds)

@@ -14,7 +14,7 @@ import {
   makeRequestUpdate,
   recordAnswer,
 } from '../authorization-request.ts'
-import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
+import { datasetsOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
 import { type BrowserStep, refuseOtherBrowser } from './browser.ts'
 import { completeInteraction, decideInteraction, requireOpenInteraction } from './interaction.ts'
@@ -70,11 +70,9 @@ export async function admitAnswer(
   return { id, request: admission.request }
 }
 
-const CONTRADICTORY = 'these credentials have different values for the same claim; ask for one of them at a time'
-
 /**
- * Approves the interaction with the dataset of the claims. Denies it if the claims do not make a valid dataset, or one
- * for each credential that contradicts that of another, if the offer is for another person, or if it takes no dataset.
+ * Approves the interaction with a dataset of the claims for each configuration. Denies it if the claims do not make a
+ * valid one, if the offer is for another person, or if it takes no dataset.
  */
 export async function decideByClaims(
   context: IssuerContext,
@@ -84,14 +82,13 @@ export async function decideByClaims(
   const { id, request } = identifiedRequest
   const offer = await findOffer(context, request)
   if (offer?.person !== undefined) return decideForPerson(context, identifiedRequest, isPerson(claims, offer.person))
-  // The dataset of an offer is for all its credentials, also where the wallet asks for some of them.
+  // An offer gets the datasets of all its credentials, also where the wallet asks for some of them.
   const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, offer ?? request))
   if ('unmappedName' in mappings)
     return denyCredential(context, identifiedRequest, `no claims are named for ${mappings.unmappedName}`)
-  const { dataset, missing, isContradictory } = datasetOfClaims(claims, mappings)
-  if (isContradictory) return denyCredential(context, identifiedRequest, CONTRADICTORY)
+  const { datasets, missing } = datasetsOfClaims(claims, mappings)
   try {
-    const body = { credential_dataset: dataset }
+    const body = { credential_dataset: datasets }
     const result = await decideInteraction(context, { id, body, caller: CALLER })
     if ('problem' in result) return await denyCredential(context, identifiedRequest, result.reason)
     return { address: result.redirect_uri }

@@ -3,9 +3,9 @@
  * also marks nonces and proofs as used. A credential is sent only after that batch is committed.
  */
 import { runInTurn } from '../../async/concurrency.ts'
-import type { JsonObject } from '../../codec/json.ts'
+import { isObject, type JsonObject } from '../../codec/json.ts'
 import { refuseEndedCertificate } from '../../config/certificate-end.ts'
-import type { Configuration, Order } from '../../credential/format.ts'
+import type { Order } from '../../credential/format.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
@@ -94,20 +94,27 @@ export function refuseDenied({ deferral }: IssuanceSession): void {
   refuse('credential_request_denied', 'the issuer has decided not to issue this credential', { members })
 }
 
-/** Returns the part of the session's dataset for the format of the configuration. */
+/** Returns the dataset of the configuration, or the part of the session's dataset for the format of it. */
 async function loadDataset(
   { store, loadConfiguration }: IssuerContext,
   { sessionId, row: { value: session } }: OpenSession,
-  { format }: Configuration,
+  { id, format }: LoadedConfiguration,
 ): Promise<JsonObject> {
   const row = await store.get('issuance_dataset', sessionId)
-  const dataset = row?.value ?? refuse('credential_request_denied', 'the data of this session is gone; start a new one')
+  const dataset = row?.value ?? refuseErased()
+  if (!isObject(dataset)) {
+    return dataset.find(({ configurationId }) => configurationId === id)?.dataset ?? refuseErased()
+  }
   if (session.configurationIds.length === 1) return dataset
   const configurations = await Promise.all(session.configurationIds.map(loadConfiguration))
   const formats = configurations.flatMap((each) => each?.format ?? [])
   const part = datasetPart(dataset, format, formats)
   // A session of an earlier release used the whole dataset for each format.
   return Object.keys(part).length === 0 ? dataset : part
+}
+
+function refuseErased(): never {
+  return refuse('credential_request_denied', 'the data of this session is gone; start a new one')
 }
 
 /**
