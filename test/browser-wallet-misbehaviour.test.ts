@@ -8,7 +8,7 @@ import {
 } from '../console/wallet/misbehaviour.ts'
 import { receivingMisbehaviours } from '../console/wallet/receiving-misbehaviour.ts'
 import type { VerificationReport } from '../src/verifier/verification.ts'
-import { isAnswered } from '../src/wallet/match-credentials.ts'
+import { isMatched } from '../src/wallet/match-credentials.ts'
 import { planPresentation, sendPresentation } from '../src/wallet/present.ts'
 import { receiveOffer } from '../src/wallet/receive.ts'
 import { mdocDataset, mdocProfile } from './support/mdoc.ts'
@@ -49,7 +49,7 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
     async function planned() {
       const { sessionId, link } = await startVerification(services, { credentials: [queryFor(profile)] })
       const plan = await planPresentation(made.wallet, link)
-      const [answer] = plan.answers.filter(isAnswered)
+      const [answer] = plan.matches.filter(isMatched)
       if (answer === undefined) throw new Error(plan.problem)
       return { sessionId, plan, answer }
     }

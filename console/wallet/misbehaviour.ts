@@ -33,8 +33,8 @@ export interface Misbehaviour {
   readonly does: string
   /** Names the check that has to fail, for a credential of the format. */
   expectedCheck(format: string): string
-  /** Returns why the misbehaviour cannot be shown with this answer; undefined when it can. */
-  findProblem(answer: MatchedCredential, memory: PresentationMemory): string | undefined
+  /** Returns why the misbehaviour cannot be shown with this match; undefined when it can. */
+  findProblem(match: MatchedCredential, memory: PresentationMemory): string | undefined
   createPresentation(memory: PresentationMemory): MakePresentation
 }
 
@@ -46,9 +46,9 @@ const SD_JWT = 'only SD-JWT formats can do that'
 
 /** Makes a function that presents honestly, and remembers what it sent. */
 export function rememberPresentations(memory: PresentationMemory): MakePresentation {
-  return async (wallet, plan, answer) => {
-    const presentation = await makePresentation(wallet, plan, answer)
-    memory.set(answer.credential.id, presentation)
+  return async (wallet, plan, match) => {
+    const presentation = await makePresentation(wallet, plan, match)
+    memory.set(match.credential.id, presentation)
     return presentation
   }
 }
@@ -61,8 +61,8 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'The wallet signs a nonce that is not the one of the request.',
     expectedCheck: firstApplicableCheck('holder.nonce', 'holder.signature'),
     findProblem: noProblem,
-    createPresentation: () => (wallet, plan, answer) =>
-      makePresentation(wallet, withRequest(plan, { nonce: toBase64url(wallet.random(24)) }), answer),
+    createPresentation: () => (wallet, plan, match) =>
+      makePresentation(wallet, withRequest(plan, { nonce: toBase64url(wallet.random(24)) }), match),
   },
   {
     id: 'replay',
@@ -73,7 +73,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
       memory.has(credential.id)
         ? undefined
         : 'present this credential honestly first, so that there is something to replay',
-    createPresentation: (memory) => (_wallet, _plan, answer) => Promise.resolve(memory.get(answer.credential.id) ?? ''),
+    createPresentation: (memory) => (_wallet, _plan, match) => Promise.resolve(memory.get(match.credential.id) ?? ''),
   },
   {
     id: 'audience',
@@ -81,8 +81,8 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'The presentation was made for another verifier, who passes it on.',
     expectedCheck: firstApplicableCheck('holder.audience', 'holder.signature'),
     findProblem: noProblem,
-    createPresentation: () => (wallet, plan, answer) =>
-      makePresentation(wallet, withRequest(plan, { audience: `x509_hash:${toBase64url(wallet.random(32))}` }), answer),
+    createPresentation: () => (wallet, plan, match) =>
+      makePresentation(wallet, withRequest(plan, { audience: `x509_hash:${toBase64url(wallet.random(32))}` }), match),
   },
   {
     id: 'stale',
@@ -90,7 +90,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'The proof of the holder is an hour old.',
     expectedCheck: firstApplicableCheck('holder.fresh'),
     findProblem: ({ credential }) => notApplicableReason(credential.format, 'holder.fresh'),
-    createPresentation: () => (wallet, plan, answer) => makePresentation(setClockBack(wallet), plan, answer),
+    createPresentation: () => (wallet, plan, match) => makePresentation(setClockBack(wallet), plan, match),
   },
   {
     id: 'key',
@@ -98,9 +98,9 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'Somebody who copied the credential signs with a key of their own.',
     expectedCheck: firstApplicableCheck('holder.signature'),
     findProblem: noProblem,
-    createPresentation: () => async (wallet, plan, answer) => {
-      const { signer } = await wallet.store.keys.make(answer.credential.holder.alg)
-      return makePresentation(wallet, plan, { ...answer, credential: { ...answer.credential, holder: signer } })
+    createPresentation: () => async (wallet, plan, match) => {
+      const { signer } = await wallet.store.keys.make(match.credential.holder.alg)
+      return makePresentation(wallet, plan, { ...match, credential: { ...match.credential, holder: signer } })
     },
   },
   {
@@ -109,20 +109,20 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'The wallet leaves out the signature by the key of the credential.',
     expectedCheck: firstApplicableCheck('holder.binding'),
     findProblem: ({ credential }) => (isSdJwt(credential.format) ? undefined : SD_JWT),
-    createPresentation: () => async (wallet, plan, answer) =>
-      readSdJwt(await makePresentation(wallet, plan, answer)).sdHashInput,
+    createPresentation: () => async (wallet, plan, match) =>
+      readSdJwt(await makePresentation(wallet, plan, match)).sdHashInput,
   },
   {
     id: 'disclosure',
     title: 'Changed claim',
     does: 'The wallet changes the value of a claim that it discloses, and signs that.',
     expectedCheck: firstApplicableCheck('disclosures.valid'),
-    findProblem: (answer) =>
-      notApplicableReason(answer.credential.format, 'disclosures.valid') ?? disclosableProblem(answer),
-    createPresentation: () => (wallet, plan, answer) =>
-      isSdJwt(answer.credential.format)
-        ? withChangedDisclosure(wallet, plan, answer)
-        : makePresentation(wallet, plan, removeClaims(changeElements(answer))),
+    findProblem: (match) =>
+      notApplicableReason(match.credential.format, 'disclosures.valid') ?? disclosableProblem(match),
+    createPresentation: () => (wallet, plan, match) =>
+      isSdJwt(match.credential.format)
+        ? withChangedDisclosure(wallet, plan, match)
+        : makePresentation(wallet, plan, removeClaims(changeElements(match))),
   },
   {
     id: 'missing',
@@ -130,8 +130,8 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'The wallet leaves out a claim that the verifier asked for.',
     expectedCheck: firstApplicableCheck('query.claims'),
     findProblem: disclosableProblem,
-    createPresentation: () => (wallet, plan, answer) =>
-      makePresentation(wallet, plan, removeClaims(withoutOneClaim(answer))),
+    createPresentation: () => (wallet, plan, match) =>
+      makePresentation(wallet, plan, removeClaims(withoutOneClaim(match))),
   },
   {
     id: 'forged',
@@ -139,7 +139,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'The credential has another signature than that of its issuer.',
     expectedCheck: firstApplicableCheck('issuer.signature'),
     findProblem: noProblem,
-    createPresentation: () => (wallet, plan, answer) => makePresentation(wallet, plan, withForgedSignature(answer)),
+    createPresentation: () => (wallet, plan, match) => makePresentation(wallet, plan, withForgedSignature(match)),
   },
   {
     id: 'issuer',
@@ -147,11 +147,11 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'Somebody signed the credential with a key and a certificate of their own, in the name of its issuer.',
     expectedCheck: firstApplicableCheck('issuer.trusted'),
     findProblem: noProblem,
-    createPresentation: () => async (wallet, plan, answer) => {
+    createPresentation: () => async (wallet, plan, match) => {
       const { signer } = await wallet.store.keys.make('ES256')
-      const { format, credential } = answer.credential
+      const { format, credential } = match.credential
       const resign = isMdoc(format) ? resignMdoc : resignJwt
-      return makePresentation(wallet, plan, withCredential(answer, await resign(credential, signer)))
+      return makePresentation(wallet, plan, withCredential(match, await resign(credential, signer)))
     },
   },
 ]
@@ -186,9 +186,9 @@ function setClockBack(wallet: WalletContext): WalletContext {
 }
 
 /** Removes the claims from the query that is answered, so that the wallet does not notice that some are missing. */
-function removeClaims(answer: MatchedCredential): MatchedCredential {
-  const { id, format, meta } = answer.query
-  return { ...answer, query: { id, format, meta } }
+function removeClaims(match: MatchedCredential): MatchedCredential {
+  const { id, format, meta } = match.query
+  return { ...match, query: { id, format, meta } }
 }
 
 /** Finds a claim that was asked for and could stay hidden; undefined when there is none. */
@@ -197,38 +197,38 @@ function findDisclosableClaim({ disclosed, credential }: MatchedCredential) {
   return positions.find((position) => credential.disclosable.some((cover) => isWithin(position, cover)))
 }
 
-function disclosableProblem(answer: MatchedCredential): string | undefined {
-  return findDisclosableClaim(answer) === undefined ? 'no claim is asked for that could stay hidden' : undefined
+function disclosableProblem(match: MatchedCredential): string | undefined {
+  return findDisclosableClaim(match) === undefined ? 'no claim is asked for that could stay hidden' : undefined
 }
 
-function withoutOneClaim(answer: MatchedCredential): MatchedCredential {
-  const omittedClaim = findDisclosableClaim(answer) ?? []
+function withoutOneClaim(match: MatchedCredential): MatchedCredential {
+  const omittedClaim = findDisclosableClaim(match) ?? []
   return {
-    ...answer,
-    positions: answer.positions.filter((each) => !isWithin(each, omittedClaim) && !isWithin(omittedClaim, each)),
+    ...match,
+    positions: match.positions.filter((each) => !isWithin(each, omittedClaim) && !isWithin(omittedClaim, each)),
   }
 }
 
 async function withChangedDisclosure(
   wallet: WalletContext,
   plan: PresentationPlan,
-  answer: MatchedCredential,
+  match: MatchedCredential,
 ): Promise<string> {
-  const { sdHashInput } = readSdJwt(await makePresentation(wallet, plan, answer))
+  const { sdHashInput } = readSdJwt(await makePresentation(wallet, plan, match))
   const [jwt = '', ...disclosures] = sdHashInput.slice(0, -1).split('~')
   const [disclosure = '', ...others] = disclosures.reverse()
   const parts = parseJson(fromBase64url(disclosure)) as readonly unknown[]
   const forgedDisclosure = toBase64url(JSON.stringify([...parts.slice(0, -1), 'changed by the wallet']))
   return bindSdJwt(
     [jwt, ...others, forgedDisclosure, ''].join('~'),
-    bindingOf(wallet, plan, answer),
-    answer.credential.holder,
+    bindingOf(wallet, plan, match),
+    match.credential.holder,
   )
 }
 
 /** Changes every element of an mdoc, each of which has a digest. ISO/IEC 18013-5 section 9.1.2.5. */
-function changeElements(answer: MatchedCredential): MatchedCredential {
-  const issuerSigned = asMap(decodeCbor(fromBase64url(answer.credential.credential)), 'the credential')
+function changeElements(match: MatchedCredential): MatchedCredential {
+  const issuerSigned = asMap(decodeCbor(fromBase64url(match.credential.credential)), 'the credential')
   const nameSpaces = [...asMap(issuerSigned.get('nameSpaces'), 'nameSpaces')].map(([name, items]) => {
     const changedItems = asArray(items, 'a namespace').map((item) => {
       const element = asMap(decodeCbor(asEmbeddedBytes(item, 'an element')), 'an element')
@@ -237,29 +237,26 @@ function changeElements(answer: MatchedCredential): MatchedCredential {
     })
     return [name, changedItems] as const
   })
-  return withCredential(
-    answer,
-    toBase64url(encodeCbor(new Map([...issuerSigned, ['nameSpaces', new Map(nameSpaces)]]))),
-  )
+  return withCredential(match, toBase64url(encodeCbor(new Map([...issuerSigned, ['nameSpaces', new Map(nameSpaces)]]))))
 }
 
-function withForgedSignature(answer: MatchedCredential): MatchedCredential {
-  const { format, credential } = answer.credential
-  if (isMdoc(format)) return withForgedIssuerAuth(answer)
+function withForgedSignature(match: MatchedCredential): MatchedCredential {
+  const { format, credential } = match.credential
+  if (isMdoc(format)) return withForgedIssuerAuth(match)
   const [jwt = '', ...rest] = credential.split('~')
   const [header = '', payload = '', signature = ''] = jwt.split('.')
   const bytes = Uint8Array.from(fromBase64url(signature), (byte, at) => (at === 0 ? byte ^ 1 : byte))
-  return withCredential(answer, [[header, payload, toBase64url(bytes)].join('.'), ...rest].join('~'))
+  return withCredential(match, [[header, payload, toBase64url(bytes)].join('.'), ...rest].join('~'))
 }
 
-function withForgedIssuerAuth(answer: MatchedCredential): MatchedCredential {
-  const issuerSigned = asMap(decodeCbor(fromBase64url(answer.credential.credential)), 'the credential')
+function withForgedIssuerAuth(match: MatchedCredential): MatchedCredential {
+  const issuerSigned = asMap(decodeCbor(fromBase64url(match.credential.credential)), 'the credential')
   const sign1 = [...asArray(issuerSigned.get('issuerAuth'), 'issuerAuth')]
   const signature = asBytes(sign1.pop(), 'the signature')
   const bytes = Uint8Array.from(signature, (byte, at) => (at === 0 ? byte ^ 1 : byte))
-  return withCredential(answer, toBase64url(encodeCbor(new Map([...issuerSigned, ['issuerAuth', [...sign1, bytes]]]))))
+  return withCredential(match, toBase64url(encodeCbor(new Map([...issuerSigned, ['issuerAuth', [...sign1, bytes]]]))))
 }
 
-function withCredential(answer: MatchedCredential, credential: string): MatchedCredential {
-  return { ...answer, credential: { ...answer.credential, credential } }
+function withCredential(match: MatchedCredential, credential: string): MatchedCredential {
+  return { ...match, credential: { ...match.credential, credential } }
 }

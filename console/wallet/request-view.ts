@@ -103,20 +103,20 @@ function drawPlan(plan: PresentationPlan): readonly HTMLElement[] {
 }
 
 function behavioursFor(page: WalletPage, { plan, expired }: OpenedRequest): readonly Behaviour[] {
-  const [answer] = chosenMatches(plan)
+  const [match] = chosenMatches(plan)
   const nothing = 'the wallet has nothing to answer with'
   return [
     ...misbehaviours.map((each) => ({
       ...each,
-      problem: answer === undefined ? nothing : each.findProblem(answer, page.remembered),
-      expects: answer === undefined ? '' : expectation(each.expectedCheck(answer.credential.format)),
+      problem: match === undefined ? nothing : each.findProblem(match, page.remembered),
+      expects: match === undefined ? '' : expectation(each.expectedCheck(match.credential.format)),
     })),
     {
       id: WRONG_STATE_BEHAVIOUR,
       title: 'Wrong state',
       does: 'The wallet sends its response with a state that is not the one of the request.',
       expects: 'The verifier has to refuse it with invalid_request, and to go on waiting.',
-      problem: answer === undefined ? nothing : undefined,
+      problem: match === undefined ? nothing : undefined,
     },
     {
       id: EXPIRED_BEHAVIOUR,
@@ -134,9 +134,9 @@ function behavioursFor(page: WalletPage, { plan, expired }: OpenedRequest): read
       does: 'The issuer revokes the credential, and the wallet presents it all the same.',
       expects: expectation('status.valid'),
       problem:
-        answer === undefined
+        match === undefined
           ? nothing
-          : page.sessions.get(answer.credential.id) === undefined
+          : page.sessions.get(match.credential.id) === undefined
             ? 'the issuer of this console did not issue the credential to this wallet'
             : undefined,
     },
@@ -189,13 +189,13 @@ function expectedCheck(id: string, plan: PresentationPlan): string | undefined {
   if (id === HONEST.id) return undefined
   if (id === EXPIRED_BEHAVIOUR) return 'validity.not_expired'
   if (id === REVOKED_BEHAVIOUR) return 'status.valid'
-  const [answer] = chosenMatches(plan)
-  return answer && misbehaviours.find((each) => each.id === id)?.expectedCheck(answer.credential.format)
+  const [match] = chosenMatches(plan)
+  return match && misbehaviours.find((each) => each.id === id)?.expectedCheck(match.credential.format)
 }
 
 async function revokeFirst(page: WalletPage, plan: PresentationPlan, busy: HTMLElement): Promise<void> {
-  const [answer] = chosenMatches(plan)
-  const sessionId = answer && page.sessions.get(answer.credential.id)
+  const [match] = chosenMatches(plan)
+  const sessionId = match && page.sessions.get(match.credential.id)
   if (sessionId === undefined) return
   busy.textContent = `The issuer revokes the credential. Verifiers may keep the list that they have for some seconds …`
   await issuerClient.revoke(sessionId)

@@ -34,13 +34,13 @@ export interface Check<Evidence, Context> extends CheckDescription {
 
 /** The result of a check. */
 export type Verdict =
-  | { readonly answer: 'pass'; readonly detail?: string }
+  | { readonly outcome: 'passed'; readonly detail?: string }
   /** The check could not be done, and the operator's policy tolerates that: a warning. */
-  | { readonly answer: 'warning'; readonly detail: string }
-  /** `cause` is the error of a library, for the log only. */
-  | { readonly answer: 'fail'; readonly detail: string; readonly cause?: unknown }
+  | { readonly outcome: 'warning'; readonly detail: string }
+  /** A warning, unless the check is a MUST. `cause` is the error of a library, for the log only. */
+  | { readonly outcome: 'failed'; readonly detail: string; readonly cause?: unknown }
   /** The check has nothing to look at because its object is missing; another check fails for that. */
-  | { readonly answer: 'not_run'; readonly detail: string }
+  | { readonly outcome: 'not_run'; readonly detail: string }
 
 export interface CheckResult {
   readonly id: string
@@ -65,10 +65,10 @@ const MAX_DETAIL = 600
 /** The number of characters at the end of a longer detail that are kept, since the end says what to do. */
 const END_OF_DETAIL = 190
 
-export const pass = (detail?: string): Verdict => ({ answer: 'pass', ...(detail !== undefined && { detail }) })
-export const fail = (detail: string, cause?: unknown): Verdict => ({ answer: 'fail', detail, cause })
-export const warn = (detail: string): Verdict => ({ answer: 'warning', detail })
-export const notRun = (detail: string): Verdict => ({ answer: 'not_run', detail })
+export const pass = (detail?: string): Verdict => ({ outcome: 'passed', ...(detail !== undefined && { detail }) })
+export const fail = (detail: string, cause?: unknown): Verdict => ({ outcome: 'failed', detail, cause })
+export const warn = (detail: string): Verdict => ({ outcome: 'warning', detail })
+export const notRun = (detail: string): Verdict => ({ outcome: 'not_run', detail })
 
 /**
  * Runs all checks in order. With `evidence` undefined, all are `not_run`. A check that throws is a mistake of this
@@ -109,8 +109,8 @@ export function allHold(results: readonly CheckResult[]): boolean {
 /** How a check ended: with its verdict, or as the runner alone says. */
 type Conclusion =
   | Verdict
-  | { readonly answer: 'not_applicable'; readonly detail: string }
-  | { readonly answer: 'threw'; readonly error: unknown }
+  | { readonly outcome: 'not_applicable'; readonly detail: string }
+  | { readonly outcome: 'threw'; readonly error: unknown }
 
 /** A run, with the outcomes of its checks so far. */
 interface RunSoFar extends CheckRun {
@@ -127,10 +127,10 @@ function runCheck<Evidence, Context>(
   const onError = (error: unknown): Conclusion =>
     error instanceof MalformedError
       ? fail(`could not be checked: ${error.message}`, error.cause)
-      : { answer: 'threw', error }
+      : { outcome: 'threw', error }
   try {
     const reason = check.notApplicableReason?.(context) ?? run.notApplicableReasons?.[check.id]
-    if (reason !== undefined) return { answer: 'not_applicable', detail: reason }
+    if (reason !== undefined) return { outcome: 'not_applicable', detail: reason }
     if (evidence === undefined) return notRun(`the ${run.judged ?? 'presentation'} could not be read`)
     const unmet = check.needs?.find((id) => isUnmet(id, run))
     if (unmet !== undefined) return notRun(`${unmet} did not pass`)
@@ -163,30 +163,19 @@ function recordConclusion(
   { logger, requestId }: CheckRun,
 ): CheckResult {
   const failedOutcome = level === 'MUST' ? 'failed' : 'warning'
-  switch (conclusion.answer) {
-    case 'pass':
-      return makeResult(id, 'passed', conclusion.detail)
-    case 'warning':
-      return makeResult(id, 'warning', conclusion.detail)
-    case 'not_run':
-      return makeResult(id, 'not_run', conclusion.detail)
-    case 'not_applicable':
-      return makeResult(id, 'not_applicable', conclusion.detail)
-    case 'fail':
-      if (conclusion.cause !== undefined) {
-        const cause = describeCauseForLog(conclusion.cause)
-        const line = { event: 'check_failed', request: requestId, check: id, cause }
-        logger.info(line, 'a check failed on what a library refused')
-      }
-      return makeResult(id, failedOutcome, conclusion.detail)
-    case 'threw': {
-      const error = describeErrorForLog(conclusion.error)
-      const line = { event: 'check_threw', request: requestId, check: id, error }
-      logger.error(line, 'a check threw an error')
-      const where = `its log has the error, under request ${requestId}`
-      return makeResult(id, failedOutcome, `could not be decided because of an error in this service; ${where}`)
-    }
+  if (conclusion.outcome === 'threw') {
+    const error = describeErrorForLog(conclusion.error)
+    logger.error({ event: 'check_threw', request: requestId, check: id, error }, 'a check threw an error')
+    const where = `its log has the error, under request ${requestId}`
+    return makeResult(id, failedOutcome, `could not be decided because of an error in this service; ${where}`)
   }
+  if (conclusion.outcome !== 'failed') return makeResult(id, conclusion.outcome, conclusion.detail)
+  if (conclusion.cause !== undefined) {
+    const cause = describeCauseForLog(conclusion.cause)
+    const line = { event: 'check_failed', request: requestId, check: id, cause }
+    logger.info(line, 'a check failed on what a library refused')
+  }
+  return makeResult(id, failedOutcome, conclusion.detail)
 }
 
 function makeResult(id: string, outcome: CheckResult['outcome'], detail: string | undefined): CheckResult {

@@ -18,10 +18,10 @@ const workerOf = (ask: WorkerFunctions['ask']): WorkerFunctions => ({
 /** Runs one operation, and returns the error, and the questions that it asks the engine. */
 function runOperation(code: number, operand: Uint8Array) {
   const questions: HostRequest[] = []
-  const ask = (question: HostRequest) => {
-    questions.push(question)
-    if (question.ask === 'send') return { status: 200, headers: [], body: new Uint8Array() }
-    return question.ask === 'readContract' ? new Uint8Array(1) : undefined
+  const ask = (hostRequest: HostRequest) => {
+    questions.push(hostRequest)
+    if (hostRequest.ask === 'send') return { status: 200, headers: [], body: new Uint8Array() }
+    return hostRequest.ask === 'readContract' ? new Uint8Array(1) : undefined
   }
   const hosted = createHostOperations(callMessage(call(script(''))), workerOf(ask))
   try {
@@ -141,7 +141,7 @@ describe('a question to the engine, whose thread serves all requests', () => {
   })
 
   it('names an operation of the engine, and nothing else that every object has', async () => {
-    const question = { ask: 'valueOf', args: [] } as unknown as HostRequest
-    await expect(callHost({} as Host, question)).rejects.toThrow('the engine has no operation valueOf')
+    const hostRequest = { ask: 'valueOf', args: [] } as unknown as HostRequest
+    await expect(callHost({} as Host, hostRequest)).rejects.toThrow('the engine has no operation valueOf')
   })
 })

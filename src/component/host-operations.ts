@@ -19,8 +19,8 @@ export interface WorkerFunctions {
   readonly limits: RuntimeLimits
   readonly authenticate: (input: AuthenticationInput) => AuthenticatedRequest | undefined
   readonly random: (length: number) => Uint8Array
-  /** Sends a question to the engine, and blocks the thread until the engine answers. */
-  readonly ask: (question: HostRequest) => HostResponse
+  /** Sends a host request to the engine, and blocks the thread until the engine responds. */
+  readonly ask: (hostRequest: HostRequest) => HostResponse
 }
 
 export interface HostOperations {
@@ -41,11 +41,11 @@ export interface HostOperations {
  * value. The engine's thread, which serves all requests, decrypts them, and anyone may send a request.
  */
 const MAX_ASKED_BYTES = 8 * 1024 * 1024
-/** The bytes as which each question to the engine counts beside those that it loads. */
-const QUESTION_BYTES = 1024
+/** The bytes as which each host request counts beside those that it loads. */
+const HOST_REQUEST_BYTES = 1024
 
 interface RunningCall extends Omit<WorkerFunctions, 'ask'> {
-  /** Checks a question, and asks the engine. */
+  /** Checks a host request, and sends it to the engine. */
   readonly ask: <M extends keyof Host>(ask: M, ...args: Parameters<Host[M]>) => HostResponse<M>
   /** Returns the timers of the contract. Asks the engine once in a call. */
   readonly listTimers: () => HostResponse<'listTimers'>
@@ -65,13 +65,13 @@ type Operation = (from: Reader, running: RunningCall) => Uint8Array | undefined
 export function createHostOperations(message: CallMessage, worker: WorkerFunctions): HostOperations {
   const { limits } = worker
   const effects = createEffectCollector(limits)
-  const questions = createQuestions(message, worker)
+  const hostCalls = createHostCalls(message, worker)
   const remaining = {
     random: limits.randomBytes,
     requests: limits.outboundRequests,
     reads: limits[readLimitOf(message)],
   }
-  const running: RunningCall = { ...worker, ...questions, message, effects, remaining }
+  const running: RunningCall = { ...worker, ...hostCalls, message, effects, remaining }
   let firstTrap: Trap | undefined
   const end = (error: unknown): never => {
     firstTrap ??= error instanceof Trap ? error : new Trap((error as Error).message)
@@ -92,22 +92,23 @@ export function createHostOperations(message: CallMessage, worker: WorkerFunctio
   }
 }
 
-function createQuestions(
+function createHostCalls(
   { expects }: CallMessage,
   worker: WorkerFunctions,
 ): Pick<RunningCall, 'ask' | 'listTimers' | 'getGeneration' | 'countAsked'> {
   const { limits } = worker
-  const most = expects === 'response' ? Math.max(MAX_ASKED_BYTES, limits.storageValueBytes + QUESTION_BYTES) : Infinity
+  const most =
+    expects === 'response' ? Math.max(MAX_ASKED_BYTES, limits.storageValueBytes + HOST_REQUEST_BYTES) : Infinity
   let askedBytes = 0
   const countAsked = (bytes: number): void => {
     askedBytes += bytes
     if (askedBytes > most) trap(`the request asks the engine for too much: ${askedBytes} bytes; the most are ${most}`)
   }
   const ask: RunningCall['ask'] = (operationName, ...args) => {
-    const question = { ask: operationName, args } as HostRequest
-    checkHostRequest(question, limits)
-    countAsked(QUESTION_BYTES)
-    return worker.ask(question) as HostResponse<typeof operationName>
+    const hostRequest = { ask: operationName, args } as HostRequest
+    checkHostRequest(hostRequest, limits)
+    countAsked(HOST_REQUEST_BYTES)
+    return worker.ask(hostRequest) as HostResponse<typeof operationName>
   }
   return {
     ask,

@@ -1,7 +1,7 @@
 /**
- * Checks what a component asks its engine, before the question leaves the thread of the component. The engine's thread,
- * which serves all requests, copies every question; the time of the component is limited, and that of the engine is
- * not.
+ * Checks a host request, which is what a component asks of its engine, before it leaves the thread of the component.
+ * The engine's thread, which serves all HTTP requests, copies each host request; the time of the component is limited,
+ * and that of the engine is not.
  */
 import { MAX_URL } from '../codec/url.ts'
 import type { Header, HttpRequestData } from '../offchain/http-data.ts'
@@ -9,23 +9,23 @@ import type { HostRequest } from './messages.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { trap, trapOverLimit } from './trap.ts'
 
-/** The most bytes of a question without a limit of its own; nodes of Ethereum take no larger transaction. */
-const MAX_QUESTION_BYTES = 128 * 1024
+/** The most bytes of a host request without a limit of its own; nodes of Ethereum take no larger transaction. */
+const MAX_HOST_REQUEST_BYTES = 128 * 1024
 /** The most characters of the headers of a request or a response. */
 export const MAX_HEADER_CHARACTERS = 32_768
 const MAX_HEADERS = 128
 
-/** Traps when a question is too large. The name of a stored value was checked when it was read. */
-export function checkHostRequest(question: HostRequest, limits: RuntimeLimits): void {
-  switch (question.ask) {
+/** Traps when a host request is too large. The name of a stored value was checked when it was read. */
+export function checkHostRequest(hostRequest: HostRequest, limits: RuntimeLimits): void {
+  switch (hostRequest.ask) {
     case 'readContract':
-      checkLength('bytes in the input of a read', question.args[0].length, MAX_QUESTION_BYTES)
+      checkLength('bytes in the input of a read', hostRequest.args[0].length, MAX_HOST_REQUEST_BYTES)
       return
     case 'getConfiguration':
-      checkLength('characters in a key of the configuration', question.args[0].length, MAX_QUESTION_BYTES)
+      checkLength('characters in a key of the configuration', hostRequest.args[0].length, MAX_HOST_REQUEST_BYTES)
       return
     case 'send':
-      checkRequest(question.args[0], limits)
+      checkRequest(hostRequest.args[0], limits)
       return
     case 'load':
     case 'listTimers':

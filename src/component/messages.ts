@@ -1,7 +1,7 @@
 /**
  * The messages between the engine's thread and a worker, and their conversion from calls and to outcomes of the
  * runtime. A worker has one job at a time. While a job runs, the worker does not handle messages as they arrive: it
- * posts a question, waits on `signal`, and reads the answer from its port.
+ * posts a host request, waits on `signal`, and reads the response from its port.
  */
 import { type Address, addressBytes } from '../offchain/address.ts'
 import { type HttpResponseData, writeRequest } from '../offchain/http-data.ts'
@@ -28,7 +28,7 @@ export type Program =
   | { readonly kind: 'javascript'; readonly source: string }
 
 export interface JobMessage {
-  /** The number of the job, which increases with each job of a worker. Every question and answer of the job has it. */
+  /** The number of the job, which increases with each job of a worker. Host requests and their responses have it. */
   readonly number: number
   /** The SHA-256 of the component. */
   readonly sha256: string
@@ -60,10 +60,10 @@ export interface CallMessage {
   readonly expects: 'response' | 'engines' | 'nothing'
 }
 
-/** A question of one job that only the engine can answer. */
+/** Sends a host request of one job to the engine. */
 export interface HostRequestMessage {
   readonly job: number
-  readonly question: HostRequest
+  readonly hostRequest: HostRequest
 }
 
 /** Tells a worker to drop a component, whose program the engine does not cache any more. */
@@ -73,16 +73,16 @@ export interface ForgetMessage {
 }
 
 /** The reason for which the engine could not answer; the call traps. */
-export interface FailedAnswer {
+export interface FailedResponse {
   readonly failed: string
 }
 
-export interface AnswerMessage {
+export interface HostResponseMessage {
   readonly job: number
-  readonly answer: HostResponse | FailedAnswer
+  readonly hostResponse: HostResponse | FailedResponse
 }
 
-/** A question that only the engine can answer: the name of an operation of {@link Host}, and its arguments. */
+/** A host request that only the engine can answer: the name of an operation of {@link Host}, and its arguments. */
 export type HostRequest = {
   readonly [M in keyof Host]: { readonly ask: M; readonly args: Parameters<Host[M]> }
 }[keyof Host]
@@ -162,7 +162,7 @@ export function callMessage(call: ComponentCall): CallMessage {
   }
 }
 
-/** Asks the engine a question of a running component, and returns the answer. Rejects as the operations do. */
+/** Runs the operation that a component requested, and returns its result. Rejects as the operation does. */
 export async function callHost(host: Host, { ask, args }: HostRequest): Promise<HostResponse> {
   // A component that breaks out of its sandbox may name anything, such as `valueOf`.
   if (!Object.hasOwn(host, ask)) trap(`the engine has no operation ${ask}`)

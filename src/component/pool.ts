@@ -9,7 +9,7 @@ import type { HostRequestMessage, JobMessage, JobOutcome, WorkerData, WorkerRepo
 import type { PreparedProgram } from './programs.ts'
 import { createScheduler, maxWorkers, type WorkerScheduler } from './scheduler.ts'
 import {
-  answerQuestion,
+  answerHostRequest,
   beginJob,
   computedMs,
   deadlineOutcomeOf,
@@ -156,8 +156,8 @@ function startWorker(pool: Pool): Slot {
 
 function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | HostRequestMessage): void {
   if (slot.state === 'gone') return
-  if ('question' in message) {
-    void answerQuestion(slot, message)
+  if ('hostRequest' in message) {
+    void answerHostRequest(slot, message)
     return
   }
   const { job } = slot

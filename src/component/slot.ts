@@ -1,11 +1,11 @@
 /** A worker of the pool with its current job. */
 import type { Worker } from 'node:worker_threads'
 import {
-  type AnswerMessage,
   type CallMessage,
   callHost,
   type ForgetMessage,
   type HostRequestMessage,
+  type HostResponseMessage,
   type JobOutcome,
   type WorkerReport,
 } from './messages.ts'
@@ -43,20 +43,20 @@ export interface Slot {
   jobNumber: number
   /** The time at which the worker was given its job. */
   since: number
-  /** The time of the job's unanswered question; undefined when there is none. */
+  /** The time of the job's unanswered host request; undefined when there is none. */
   askedAt: number | undefined
-  /** The operation of the job's latest question; undefined before the first. */
+  /** The operation of the job's latest host request; undefined before the first. */
   asksFor: keyof Host | undefined
   /** The time for which the job has waited for answers, without short waits for the engine itself. */
   sleptMs: number
-  /** The error for which the engine could not answer a question of the job; undefined when there was none. */
+  /** The error for which the engine could not answer a host request of the job; undefined when there was none. */
   outage: { readonly error: unknown } | undefined
   timer: NodeJS.Timeout | undefined
 }
 
 /** The time after which a component that waits for an answer counts as asleep; shorter waits count as computing. */
 const ASLEEP_AFTER_MS = 100
-/** The time after which a question without an answer shows at the deadline that the engine, or its node, is silent. */
+/** The time without response after which, at the deadline, the engine or its node counts as silent. */
 const SILENT_AFTER_MS = 500
 /** The operations that wait for the network. Time in others counts as computing while it is short. */
 const NETWORK_OPERATIONS: ReadonlySet<keyof Host> = new Set(['readContract', 'send'])
@@ -108,23 +108,23 @@ export function forgetComponent(slots: Iterable<Slot>, sha256: string): void {
   }
 }
 
-/** Asks the engine a question of the job of `slot`, sends the answer to the worker, and wakes it. */
-export async function answerQuestion(slot: Slot, { job: number, question }: HostRequestMessage): Promise<void> {
+/** Runs a host request of the job of `slot`, sends the response to the worker, and wakes it. */
+export async function answerHostRequest(slot: Slot, { job: number, hostRequest }: HostRequestMessage): Promise<void> {
   const { job, jobNumber } = slot
   if (job?.host === undefined || number !== jobNumber) return
   slot.askedAt = performance.now()
-  slot.asksFor = question.ask
+  slot.asksFor = hostRequest.ask
   let outage: Slot['outage']
-  const hostAnswer = await callHost(job.host, question).catch((error: unknown) => {
+  const hostResponse = await callHost(job.host, hostRequest).catch((error: unknown) => {
     if (!(error instanceof Trap)) outage = { error }
     return { failed: (error as Error).message }
   })
   // The job may have ended meanwhile.
   if (slot.job !== job || slot.jobNumber !== number) return
   slot.outage ??= outage
-  if (isAsleep(slot) || NETWORK_OPERATIONS.has(question.ask)) slot.sleptMs += performance.now() - slot.askedAt
+  if (isAsleep(slot) || NETWORK_OPERATIONS.has(hostRequest.ask)) slot.sleptMs += performance.now() - slot.askedAt
   slot.askedAt = undefined
-  slot.worker.postMessage({ job: number, answer: hostAnswer } satisfies AnswerMessage)
+  slot.worker.postMessage({ job: number, hostResponse } satisfies HostResponseMessage)
   Atomics.add(slot.signal, 0, 1)
   Atomics.notify(slot.signal, 0)
 }
@@ -137,8 +137,8 @@ export function jobOutcomeOf({ outage }: Slot, report: Exclude<WorkerReport, { r
 }
 
 /**
- * Returns the outcome of the job of `slot` at its deadline. It is an outage when the engine has left a question without
- * an answer for long; a host to which the component sends a request is not the engine's.
+ * Returns the outcome of the job of `slot` at its deadline. It is an outage when the engine has left a host request
+ * without response for long; a host to which the component sends an HTTP request is not the engine's.
  */
 export function deadlineOutcomeOf({ askedAt, asksFor }: Slot): JobOutcome {
   const isSilent = askedAt !== undefined && performance.now() - askedAt >= SILENT_AFTER_MS

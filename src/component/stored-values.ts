@@ -1,5 +1,5 @@
 /**
- * Caches loaded values in a worker, because every question to the engine wakes two threads. The cached values of a
+ * Caches loaded values in a worker, because every request to the engine wakes two threads. The cached values of a
  * contract belong to one version of its storage, and are dropped when a value of another version is cached.
  */
 import type { Address } from '../offchain/address.ts'
@@ -13,8 +13,8 @@ export interface StoredValues {
    */
   wrapAsk(
     call: Pick<CallMessage, 'contract' | 'storageVersion'>,
-    ask: (question: HostRequest) => HostResponse,
-  ): (question: HostRequest) => HostResponse
+    ask: (hostRequest: HostRequest) => HostResponse,
+  ): (hostRequest: HostRequest) => HostResponse
 }
 
 interface ContractValues {
@@ -50,13 +50,13 @@ export function cacheStoredValues(most: number): StoredValues {
   return {
     wrapAsk: ({ contract, storageVersion: version }, ask) => {
       if (version === undefined) return ask
-      return (question) => {
-        if (question.ask !== 'load') return ask(question)
+      return (hostRequest) => {
+        if (hostRequest.ask !== 'load') return ask(hostRequest)
         const cachedValues = contracts.get(contract)
         const values = cachedValues?.version === version ? cachedValues.values : undefined
-        const name = entryName(...question.args)
+        const name = entryName(...hostRequest.args)
         if (values?.has(name) === true) return values.get(name)
-        const value = ask(question) as Uint8Array | undefined
+        const value = ask(hostRequest) as Uint8Array | undefined
         addValue(contract, version, name, value)
         return value
       }

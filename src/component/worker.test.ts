@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, LIMITS, script } from '../../test/support/components.ts'
-import type { AnswerMessage, ForgetMessage, JobMessage, WorkerData, WorkerReport } from './messages.ts'
+import type { ForgetMessage, HostResponseMessage, JobMessage, WorkerData, WorkerReport } from './messages.ts'
 import { callMessage } from './messages.ts'
 import { compileQuickJs, createProgramCache } from './programs.ts'
 
@@ -13,7 +13,7 @@ const asksTwice = script(`off_chain_on_state_change() {
   for (const each of [1, 2]) hosted(0x81, Uint8Array.of(0, 0, 0, 1, each))
   return new Uint8Array(0)
 }`)
-const question = { job: 1, question: { ask: 'readContract' } }
+const hostRequest = { job: 1, hostRequest: { ask: 'readContract' } }
 
 /** Starts a worker, and the first job of the script that asks twice. */
 async function startJob() {
@@ -24,7 +24,7 @@ async function startJob() {
   const worker = new Worker(join(WORKER_DIRECTORY, 'component-worker.cjs'), { workerData })
   const hear = async () => ((await once(worker, 'message')) as [unknown])[0]
   const answer = (): void => {
-    worker.postMessage({ job: 1, answer: new Uint8Array(1) } satisfies AnswerMessage)
+    worker.postMessage({ job: 1, hostResponse: new Uint8Array(1) } satisfies HostResponseMessage)
     Atomics.add(signal, 0, 1)
     Atomics.notify(signal, 0)
   }
@@ -32,7 +32,7 @@ async function startJob() {
   const message = callMessage(call(asksTwice, { hook: { kind: 'state-change' } }))
   const job: JobMessage = { number: 1, sha256: asksTwice.sha256, program, call: message }
   worker.postMessage(job)
-  expect(await hear()).toMatchObject(question)
+  expect(await hear()).toMatchObject(hostRequest)
   return { worker, hear, answer, signal, job }
 }
 
@@ -41,7 +41,7 @@ describe('a worker', () => {
     const { worker, hear, answer, signal } = await startJob()
     try {
       answer()
-      expect(await hear()).toMatchObject(question)
+      expect(await hear()).toMatchObject(hostRequest)
       // The engine's thread was held up before it could: the worker has found its answer without, and sleeps again.
       // The worker is woken twice: the second time shows that it slept again after the first.
       for (let wakings = 0; wakings < 2; wakings += Atomics.notify(signal, 0)) {
@@ -59,7 +59,7 @@ describe('a worker', () => {
     const { worker, hear, answer, job } = await startJob()
     try {
       answer()
-      expect(await hear()).toMatchObject(question)
+      expect(await hear()).toMatchObject(hostRequest)
       answer()
       expect(await hear()).toMatchObject({ report: 'done' })
       const { sha256, bytes } = script(`[' '.repeat(1000)]() {}, a() {}, off_chain_on_state_change() {}`)
@@ -77,7 +77,7 @@ describe('a worker', () => {
     try {
       if (moment === 'while it waits for an answer') forget()
       answer()
-      expect(await hear()).toMatchObject(question)
+      expect(await hear()).toMatchObject(hostRequest)
       answer()
       expect(await hear()).toMatchObject({ report: 'done' })
       if (moment === 'between two jobs') forget()

@@ -13,11 +13,11 @@ import { createHostOperations, type HostOperations } from './host-operations.ts'
 import { loadScript } from './javascript.ts'
 import type { LoadedComponent } from './loaded-component.ts'
 import type {
-  AnswerMessage,
   ForgetMessage,
   HostRequest,
   HostRequestMessage,
   HostResponse,
+  HostResponseMessage,
   JobMessage,
   Program,
   WorkerData,
@@ -43,20 +43,20 @@ const programs = new Map<string, Program>()
 const components = createLru<string, LoadedComponent>(SCRIPT_BYTES, ({ heldBytes }) => heldBytes)
 const storedValues = cacheStoredValues(STORED_BYTES)
 
-/** Sends a question to the engine, and blocks until the answer arrives. Ignores answers to earlier jobs. */
-function askEngine(job: number, question: HostRequest): HostResponse {
-  port.postMessage({ job, question } satisfies HostRequestMessage)
+/** Sends a host request to the engine, and blocks until the response arrives. Ignores responses to earlier jobs. */
+function askEngine(job: number, hostRequest: HostRequest): HostResponse {
+  port.postMessage({ job, hostRequest } satisfies HostRequestMessage)
   for (;;) {
     const signalBefore = Atomics.load(signal, 0)
-    const reply = receiveMessageOnPort(port) as { message: AnswerMessage | ForgetMessage } | undefined
+    const reply = receiveMessageOnPort(port) as { message: HostResponseMessage | ForgetMessage } | undefined
     if (reply === undefined) Atomics.wait(signal, 0, signalBefore)
     else if ('forget' in reply.message) forgetComponent(reply.message)
-    else if (reply.message.job === job) return unwrapAnswer(reply.message.answer)
+    else if (reply.message.job === job) return unwrapResponse(reply.message.hostResponse)
   }
 }
 
-function unwrapAnswer(answer: AnswerMessage['answer']): HostResponse {
-  return typeof answer === 'object' && 'failed' in answer ? trap(answer.failed) : answer
+function unwrapResponse(hostResponse: HostResponseMessage['hostResponse']): HostResponse {
+  return typeof hostResponse === 'object' && 'failed' in hostResponse ? trap(hostResponse.failed) : hostResponse
 }
 
 function forgetComponent({ forget }: ForgetMessage): void {
@@ -85,7 +85,7 @@ function runJob({ number, sha256, call }: JobMessage, recover: Recover): WorkerR
   try {
     const component = loadComponent(sha256)
     if (call === undefined) return { report: 'hooks', hooks: listHooks(component) }
-    const ask = storedValues.wrapAsk(call, (question) => askEngine(number, question))
+    const ask = storedValues.wrapAsk(call, (hostRequest) => askEngine(number, hostRequest))
     const authenticateInput = (input: AuthenticationInput) => authenticate(input, recover)
     hosted = createHostOperations(call, { limits, authenticate: authenticateInput, random: randomBytes, ask })
     const sections = component.run(call, hosted)

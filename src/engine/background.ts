@@ -7,11 +7,11 @@ import { needsHookRun, runHook } from './state-change.ts'
 import { runTimer } from './timers.ts'
 
 export interface Background {
-  /** Starts the tasks that are due, without waiting for their end. */
+  /** Starts the jobs that are due, without waiting for their end. */
   readonly runRound: () => Promise<void>
-  /** Resolves when no background task is running. */
+  /** Resolves when no background job is running. */
   readonly waitUntilIdle: () => Promise<void>
-  /** Stops the background work: no more tasks start. */
+  /** Stops the background work: no more jobs start. */
   stop(): void
 }
 

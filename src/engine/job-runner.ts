@@ -1,4 +1,4 @@
-/** Runs background tasks beside the requests. Only the stop of the engine waits for their end. */
+/** Runs background jobs beside the requests. Only the stop of the engine waits for their end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitConcurrency, serialQueue } from '../async/concurrency.ts'
 import type { EngineContext } from './context.ts'
@@ -9,7 +9,7 @@ export interface BackgroundJob {
   readonly entry: ContractEntry
   readonly run: () => Promise<void>
   /**
-   * Called with true when the task is added, although it may begin later, and with false when it has ended or failed.
+   * Called with true when the job is added, although it may begin later, and with false when it has ended or failed.
    */
   readonly markRunning: (runs: boolean) => unknown
 }
@@ -21,7 +21,7 @@ export interface JobRunner {
    * run in between.
    */
   addCalls(calls: readonly BackgroundJob[]): void
-  /** Resolves when no task runs or waits for its turn. */
+  /** Resolves when no job runs or waits for its turn. */
   readonly waitUntilIdle: () => Promise<void>
   isStopped(): boolean
   /** Stops the runner. Calls that have not begun are dropped. */
@@ -31,9 +31,9 @@ export interface JobRunner {
 const CALLS_AT_ONCE = 2
 const LONG_CALL_MS = 50
 
-/** Makes a runner of background tasks. Calls that are added together begin within `everyMs` milliseconds. */
+/** Makes a runner of background jobs. Calls that are added together begin within `everyMs` milliseconds. */
 export function createJobRunner({ log }: Pick<EngineContext, 'log'>, everyMs: number): JobRunner {
-  const runningTasks = new Set<Promise<void>>()
+  const runningJobs = new Set<Promise<void>>()
   const stopping = new AbortController()
   const takeTurn = createTurnTaker(stopping.signal)
   const add = ({ what, entry, run, markRunning }: BackgroundJob): void => {
@@ -42,14 +42,14 @@ export function createJobRunner({ log }: Pick<EngineContext, 'log'>, everyMs: nu
       .catch((err: unknown) => {
         log.error(
           { event: 'background_failed', what, contract: entry.address, err },
-          'a background task failed, and is tried again later',
+          'a background job failed, and is tried again later',
         )
       })
       .finally(() => {
         markRunning(false)
-        runningTasks.delete(promise)
+        runningJobs.delete(promise)
       })
-    runningTasks.add(promise)
+    runningJobs.add(promise)
   }
   return {
     add,
@@ -62,7 +62,7 @@ export function createJobRunner({ log }: Pick<EngineContext, 'log'>, everyMs: nu
       }
     },
     waitUntilIdle: async () => {
-      while (runningTasks.size > 0) await Promise.all(runningTasks)
+      while (runningJobs.size > 0) await Promise.all(runningJobs)
     },
     isStopped: () => stopping.signal.aborted,
     stop: () => stopping.abort(),

@@ -150,8 +150,8 @@ async function pollChain(context: WatcherContext, contracts: WatchedContracts): 
   applyPoll(context, contracts, await findChanges(context, contracts, head, move))
   contracts.heads.set(head.number, head.hash)
   contracts.lastBlock = head
-  // Calls that began during the poll ran at the block that the chain took back. After a pause
-  // longer than the node keeps blocks, each contract looks up the block of its own last commit.
+  // Calls that began during the poll ran at the block that the chain took back. After a pause longer than
+  // the node keeps blocks, each contract looks up the block of its own last commit.
   if (move.kind === 'reorganised' || move.kind === 'first') uncheckForks(contracts.entries.values())
 }
 

@@ -16,7 +16,7 @@ export type MatchedCredential = Disclosure & { readonly query: CredentialQuery; 
 export type CredentialMatch = MatchedCredential | { readonly query: CredentialQuery; readonly problem: string }
 
 /** The maximum number of credentials for one query. */
-const MAX_ANSWERS = 20
+const MAX_MATCHES = 20
 
 /**
  * Returns the newest of `credentials` that matches, or with `multiple` all of them, newest first. If none matches,
@@ -29,17 +29,17 @@ export function matchCredentials(
 ): readonly CredentialMatch[] {
   const problem = queryProblem(query)
   if (problem !== undefined) return [{ query, problem }]
-  const answers = credentials
+  const matches = credentials
     .filter((each) => hasRequestedType(query, each))
-    .map((each) => answerWith(query, each, now))
-  const answeredQueries = answers.filter(isAnswered)
-  if (answeredQueries.length > 0) return answeredQueries.slice(0, query.multiple ? MAX_ANSWERS : 1)
-  const problems = answers.flatMap((answer) => ('problem' in answer ? answer.problem : []))
+    .map((each) => matchCredential(query, each, now))
+  const matchedCredentials = matches.filter(isMatched)
+  if (matchedCredentials.length > 0) return matchedCredentials.slice(0, query.multiple ? MAX_MATCHES : 1)
+  const problems = matches.flatMap((match) => ('problem' in match ? match.problem : []))
   if (problems.length > 0) return [{ query, problem: problems.join('; ') }]
   return [{ query, problem: `the wallet has no credential of the type ${metaText(query.meta) ?? query.format}` }]
 }
 
-function answerWith(query: CredentialQuery, credential: StoredCredential, now: Date): CredentialMatch {
+function matchCredential(query: CredentialQuery, credential: StoredCredential, now: Date): CredentialMatch {
   const claims = answerClaims(query, credential.claims)
   const problem =
     timeProblem(credential, now) ?? authorityProblem(query, credential) ?? missingText(query, claims) ?? claims.mismatch
@@ -54,17 +54,17 @@ function missingText(query: CredentialQuery, { claims, missing }: ClaimsAnswer):
   return `${query.claim_sets ? 'no claim set is complete: ' : ''}it has no ${absent.join(', ')}`
 }
 
-/** Tests whether an answer has a credential. */
-export function isAnswered(answer: CredentialMatch): answer is MatchedCredential {
-  return 'credential' in answer
+/** Tests whether a match has a credential. */
+export function isMatched(match: CredentialMatch): match is MatchedCredential {
+  return 'credential' in match
 }
 
-/** Returns the answers to send: those to the chosen queries. */
+/** Returns the credentials to present: those that match the chosen queries. */
 export function chosenMatches(plan: {
-  readonly answers: readonly CredentialMatch[]
+  readonly matches: readonly CredentialMatch[]
   readonly chosenQueryIds: readonly string[]
 }): readonly MatchedCredential[] {
-  return plan.answers.filter(isAnswered).filter(({ query }) => plan.chosenQueryIds.includes(query.id))
+  return plan.matches.filter(isMatched).filter(({ query }) => plan.chosenQueryIds.includes(query.id))
 }
 
 /** Returns why this wallet cannot answer the query, whatever credentials it has; undefined if it may. */

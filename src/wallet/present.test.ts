@@ -60,7 +60,7 @@ describe('presenting', () => {
     const status = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
     const { credentials } = status.result as { credentials: { card: { claims: JsonObject }[] } }
-    const [answer] = plan.answers
+    const [answer] = plan.matches
     if (answer === undefined || !('credential' in answer)) throw new Error('no answer')
     const of = (because: string) => answer.disclosed.filter((each) => each.because === because)
     return {
@@ -156,7 +156,7 @@ describe('presenting', () => {
     expect(inseparable).toEqual(['St James’s Square'])
     expect(hidden).toEqual(['degrees[0]', 'degrees[1]', 'degrees[2]'])
     expect(seen).toMatchObject({ given_name: 'Ada', family_name: 'Lovelace', address: subject.address })
-    const [answer] = plan.answers
+    const [answer] = plan.matches
     const always = answer && 'disclosed' in answer ? answer.disclosed.filter(({ because }) => because === 'always') : []
     expect(always.map(({ position }) => pathText(position))).toContain('credentialSubject.family_name')
   })
@@ -179,7 +179,7 @@ describe('presenting', () => {
     later(services, 120)
     const second = await presented(made, asking([claim('given_name')]))
     const used = [first, second].map(({ plan }) =>
-      plan.answers.map((each) => 'credential' in each && each.credential.id),
+      plan.matches.map((each) => 'credential' in each && each.credential.id),
     )
     expect(used).toEqual([[short], [long]])
   })
@@ -190,7 +190,7 @@ describe('presenting', () => {
     later(services, 1)
     await receiveInto(made, {}, { family_name: 'Lovelace' })
     const { plan } = await presented(made, asking([claim('given_name')]))
-    expect(plan.answers).toMatchObject([{ credential: { id: full } }])
+    expect(plan.matches).toMatchObject([{ credential: { id: full } }])
   })
 
   it('presents every credential that answers where several are welcome, and the newest where one is', async () => {
@@ -206,7 +206,7 @@ describe('presenting', () => {
     ] as const) {
       const { sessionId, link } = await startVerification(services, asking([claim('given_name')], { multiple }))
       const plan = await planPresentation(made.wallet, link)
-      expect(plan.answers.map((answer) => 'credential' in answer && answer.credential.id)).toEqual(used)
+      expect(plan.matches.map((answer) => 'credential' in answer && answer.credential.id)).toEqual(used)
       await sendPresentation(made.wallet, plan)
       const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as {
         result: { verified: boolean; credentials: { card: { claims: JsonObject }[] } }
@@ -296,7 +296,7 @@ describe('presenting', () => {
   it('asks the question of the verifier itself before anything leaves', async () => {
     const made = await holding()
     const plan = await planPresentation(made.wallet, (await startVerification(services)).link)
-    const withLess = { ...plan, answers: plan.answers.map((answer) => ({ ...answer, positions: [] })) }
+    const withLess = { ...plan, matches: plan.matches.map((match) => ({ ...match, positions: [] })) }
     const error = await errorOf(sendPresentation(made.wallet, withLess))
     expect([error.code, error.message]).toEqual([
       'cannot_answer',

@@ -14,7 +14,7 @@ import { requireHeldFormat } from './held-format.ts'
 import {
   type CredentialMatch,
   chosenMatches,
-  isAnswered,
+  isMatched,
   type MatchedCredential,
   matchCredentials,
 } from './match-credentials.ts'
@@ -25,8 +25,8 @@ import { type Approval, approvalsOf } from './transaction.ts'
 
 export interface PresentationPlan {
   readonly request: AuthorizationRequest
-  /** The answers in the order of the credential queries: one for each, or several with `multiple`. */
-  readonly answers: readonly CredentialMatch[]
+  /** The matches in the order of the credential queries: one for each, or several with `multiple`. */
+  readonly matches: readonly CredentialMatch[]
   /** The ids of the queries to answer; optional ones are left out. */
   readonly chosenQueryIds: readonly string[]
   /** The transactions to approve, each with one of the chosen queries. */
@@ -63,16 +63,16 @@ export function planAnswer(
   { credentials, unreadable }: Awaited<ReturnType<typeof listCredentials>>,
   now: Date,
 ): PresentationPlan {
-  const answers = request.query.credentials.flatMap((query) => matchCredentials(query, credentials, now))
-  const available = new Set(answers.filter(isAnswered).map(({ query }) => query.id))
+  const matches = request.query.credentials.flatMap((query) => matchCredentials(query, credentials, now))
+  const available = new Set(matches.filter(isMatched).map(({ query }) => query.id))
   const choice = chooseCredentials(request.query, available)
   const selection = 'ids' in choice ? approvalsOf(request.transactions, choice.ids, available) : choice
-  if ('approvals' in selection) return { request, answers, ...selection, problem: undefined }
-  const reasons = answers.flatMap((answer) => ('problem' in answer ? `${answer.query.id}: ${answer.problem}` : []))
+  if ('approvals' in selection) return { request, matches, ...selection, problem: undefined }
+  const reasons = matches.flatMap((match) => ('problem' in match ? `${match.query.id}: ${match.problem}` : []))
   const damageTexts = unreadable.map(({ id, problem }) => `stored credential ${id} is damaged: ${problem}`)
   const otherProblems = 'ids' in choice || reasons.length === 0 ? [selection.problem] : []
   const problem = [...reasons, ...otherProblems, ...damageTexts].join('; ')
-  return { request, answers, chosenQueryIds: [], approvals: [], problem }
+  return { request, matches, chosenQueryIds: [], approvals: [], problem }
 }
 
 /**
@@ -104,16 +104,16 @@ export async function makeResponse(
 ): Promise<ResponseParameters> {
   if (plan.problem !== undefined)
     refuseWith('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
-  const answers = chosenMatches(plan)
-  await requireHeld(wallet, answers)
+  const matches = chosenMatches(plan)
+  await requireHeld(wallet, matches)
   const presentations = await Promise.all(
-    answers.map(async (answer) => [answer.query.id, await make(wallet, plan, answer)] as const),
+    matches.map(async (match) => [match.query.id, await make(wallet, plan, match)] as const),
   )
   const presentationsByQuery = new Map(
     presentations.map(([id]) => [id, presentations.flatMap(([queryId, text]) => (queryId === id ? text : []))]),
   )
   // Recorded before sending, since the verifier may see the copy even if the request fails.
-  for (const each of new Set(answers.map(({ credential }) => credential))) await recordPresentation(wallet.store, each)
+  for (const each of new Set(matches.map(({ credential }) => credential))) await recordPresentation(wallet.store, each)
   // Object.fromEntries defines own members, even for `__proto__`.
   const token = Object.fromEntries(presentationsByQuery)
   const { state, encryption } = plan.request
@@ -121,10 +121,10 @@ export async function makeResponse(
   return encryptMembers({ vp_token: token, ...(state === undefined ? {} : { state }) }, encryption)
 }
 
-/** Refuses with `cannot_answer` if a credential of the answers was removed since they were planned. */
-async function requireHeld({ store }: WalletContext, answers: readonly MatchedCredential[]): Promise<void> {
+/** Refuses with `cannot_answer` if a credential of the matches was removed since they were planned. */
+async function requireHeld({ store }: WalletContext, matches: readonly MatchedCredential[]): Promise<void> {
   const heldIds = await store.list()
-  const missing = answers.find(({ credential }) => !heldIds.includes(credential.id))?.credential
+  const missing = matches.find(({ credential }) => !heldIds.includes(credential.id))?.credential
   if (missing === undefined) return
   refuseWith(
     'cannot_answer',
@@ -150,15 +150,15 @@ function declinationOf(request: AuthorizationRequest): ResponseParameters {
   return addState(request, { error, error_description: 'the holder declined the request' })
 }
 
-/** Makes the presentation for one answer. Refuses with `cannot_answer` if it does not satisfy its query. */
+/** Makes the presentation of one matched credential. Refuses with `cannot_answer` if it does not satisfy its query. */
 export async function makePresentation(
   wallet: WalletContext,
   plan: PresentationPlan,
-  answer: MatchedCredential,
+  match: MatchedCredential,
 ): Promise<string> {
-  const { query, credential, positions } = answer
+  const { query, credential, positions } = match
   const format = requireHeldFormat(credential.format)
-  const binding = bindingOf(wallet, plan, answer)
+  const binding = bindingOf(wallet, plan, match)
   const presentation = await format.present(credential.credential, positions, binding, credential.holder)
   // Checks the presentation against the query before it is sent.
   const { missing, mismatch } = answerClaims(query, format.read(presentation).claims)
@@ -167,7 +167,7 @@ export async function makePresentation(
   return presentation
 }
 
-/** Returns the values to which the presentation of an answer is bound. */
+/** Returns the values to which the presentation of a matched credential is bound. */
 export function bindingOf(
   wallet: WalletContext,
   { request, approvals }: PresentationPlan,

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { describe, expect, it } from 'vitest'
-import { partisiaChain } from '../../src/chain/partisia/partisia.ts'
+import { createPartisiaChain } from '../../src/chain/partisia/partisia.ts'
 import type { JsonAnswer, JsonHttp } from '../../src/chain/partisia/reader.ts'
 import type { Json } from '../../src/codec/json.ts'
 
@@ -38,7 +38,7 @@ function answering(changes: Readonly<Record<string, Json | number>> = {}) {
     const answer = method === 'PUT' ? {} : all[path]
     return Promise.resolve(typeof answer === 'number' ? { status: answer, body: undefined } : answered(answer))
   }
-  return { chain: partisiaChain(http, { id: ID, defaultGas: 50_000n }), puts, all }
+  return { chain: createPartisiaChain(http, { id: ID, defaultGas: 50_000n }), puts, all }
 }
 
 function answered(body: Json | undefined): JsonAnswer {
@@ -205,7 +205,7 @@ describe('a reader node of Partisia Blockchain', () => {
   })
 
   it('cannot be reached: the chain cannot be asked', async () => {
-    const chain = partisiaChain(() => Promise.reject(new Error('gone')), { id: ID, defaultGas: 1n })
+    const chain = createPartisiaChain(() => Promise.reject(new Error('gone')), { id: ID, defaultGas: 1n })
     await expect(chain.fetchHead()).rejects.toThrow('the chain cannot be asked: gone')
   })
 })

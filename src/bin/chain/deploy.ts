@@ -13,7 +13,7 @@ import { commandName, shellWord } from '../terminal/command-line.ts'
 import { readArtifact } from './artifact.ts'
 import { storeComponent } from './block-files.ts'
 import type { ChainLocation, Connection } from './connection.ts'
-import { createHttpJson } from './json-http.ts'
+import { createJsonHttp } from './json-http.ts'
 import { transact } from './transactions.ts'
 
 /** The pauses between attempts to reach an engine that was just started. */
@@ -161,7 +161,7 @@ async function fetchEngine(
   [pause, ...more]: readonly number[],
 ): Promise<{ readonly address: string; readonly chain: string | undefined }> {
   try {
-    const { body } = await createHttpJson(url, outbound)('GET', '/engine')
+    const { body } = await createJsonHttp(url, outbound)('GET', '/engine')
     const engine = isObject(body) ? body : {}
     const chain = memberOf(engine, 'chain')
     return {

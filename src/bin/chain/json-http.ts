@@ -9,7 +9,7 @@ import { hasTooManyValues, MAX_ANSWER_BYTES } from './answer-size.ts'
 const TIMEOUT_MS = 10_000
 
 /** Creates a client for JSON. Plain http is only allowed for private hosts. */
-export function createHttpJson(baseUrl: string, outbound: Outbound): JsonHttp {
+export function createJsonHttp(baseUrl: string, outbound: Outbound): JsonHttp {
   const base = removeTrailingSlashes(baseUrl)
   return async (method, path, body) => {
     const answer = await outbound({

@@ -107,18 +107,18 @@ function readSessionAndTell({ narrator }: Cast, text: string): StartedSession {
   return startedSession
 }
 
-function showPlan({ narrator }: Cast, { answers, problem }: PresentationPlan): void {
+function showPlan({ narrator }: Cast, { matches, problem }: PresentationPlan): void {
   if (problem !== undefined) throw new Error(problem)
-  const [answer] = answers
-  if (answer === undefined || !('credential' in answer)) throw new Error('the wallet has nothing to answer with')
-  const requestedClaims = answer.disclosed.filter(({ because }) => because !== 'always')
+  const [match] = matches
+  if (match === undefined || !('credential' in match)) throw new Error('the wallet has nothing to answer with')
+  const requestedClaims = match.disclosed.filter(({ because }) => because !== 'always')
   narrator.tellStep({
     who: 'The wallet',
-    what: `chose the ${answer.credential.name}, and asks its owner`,
+    what: `chose the ${match.credential.name}, and asks its owner`,
     means: 'Each claim was signed on its own, so that each can be shown or kept. In the demo the owner agrees.',
   })
   narrator.addLine('would show', requestedClaims.map(({ position }) => position.at(-1)).join(', '))
-  narrator.addLine('would keep', answer.hidden.map((position) => position.at(-1)).join(', '))
+  narrator.addLine('would keep', match.hidden.map((position) => position.at(-1)).join(', '))
 }
 
 /** Presents the plan. Returns the error if the verifier rejects the presentation; throws any other error. */
@@ -148,7 +148,7 @@ async function readReport(cast: Cast, { sessionId }: StartedSession, plan: Prese
   if (!result.verified) {
     throw new Error(`the presentation was not accepted; ${[first ?? 'no check says why', ...more].join('; ')}`)
   }
-  const hiddenClaims = plan.answers.flatMap((answer) => ('hidden' in answer ? answer.hidden : []))
+  const hiddenClaims = plan.matches.flatMap((match) => ('hidden' in match ? match.hidden : []))
   const names = hiddenClaims.map((position) => String(position.at(-1))).join(', ')
   write(`\n${INDENT}${paint('bold', 'It was issued by')}\n${issuerLines(result).join('\n')}\n`)
   write(`\n${INDENT}${paint('bold', 'The library now knows')}\n${claimLines(result).join('\n')}\n`)

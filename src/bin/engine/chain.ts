@@ -4,11 +4,11 @@ import type { Chain } from '../../chain/chain.ts'
 import { createEvmChain, fetchChainId } from '../../chain/evm/evm.ts'
 import type { JsonRpc } from '../../chain/json-rpc.ts'
 import { createContractLister } from '../../chain/local/deployed.ts'
-import { partisiaChain } from '../../chain/partisia/partisia.ts'
-import { partisiaReader } from '../../chain/partisia/reader.ts'
+import { createPartisiaChain } from '../../chain/partisia/partisia.ts'
+import { createPartisiaReader } from '../../chain/partisia/reader.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { findBuiltDirectory } from '../../toolchain/places.ts'
-import { createHttpJson } from '../chain/json-http.ts'
+import { createJsonHttp } from '../chain/json-http.ts'
 import { createHttpJsonRpc } from '../chain/json-rpc-http.ts'
 import { openLocalChain } from '../chain/local-chain.ts'
 import { outbound } from '../effects.ts'
@@ -60,14 +60,14 @@ async function openPartisia(
   { readerUrl, chainId }: PartisiaConfig,
   { components }: Pick<EngineConfig, 'components'>,
 ): Promise<Chain> {
-  const http = createHttpJson(readerUrl, outbound)
-  const answer = chainId === undefined ? partisiaReader(http).fetchChain() : undefined
+  const http = createJsonHttp(readerUrl, outbound)
+  const answer = chainId === undefined ? createPartisiaReader(http).fetchChain() : undefined
   const node = await answer?.catch((error: unknown) => rejectUnknownChain('chain.readerUrl', error))
   const id =
     chainId ??
     node?.id ??
     rejectUnknownChain('chain.readerUrl', new Error('this is not a reader node: it has no /chain'))
-  const partisia = partisiaChain(http, { id, defaultGas: PARTISIA_GAS })
+  const partisia = createPartisiaChain(http, { id, defaultGas: PARTISIA_GAS })
   return { ...partisia, listContracts: () => Promise.resolve([...components.keys()]) }
 }
 

@@ -68,12 +68,12 @@ export function describeOutstanding({ credentialIssuer, configurationId, problem
  * approve.
  */
 export function planText(plan: PresentationPlan): string {
-  const answers = chosenMatches(plan)
+  const matches = chosenMatches(plan)
   const transactions = plan.approvals.map((approval) => {
-    const answer = answers.find(({ query }) => query.id === approval.queryId)
-    return transactionText(approval, answer?.credential.name ?? approval.queryId)
+    const match = matches.find(({ query }) => query.id === approval.queryId)
+    return transactionText(approval, match?.credential.name ?? approval.queryId)
   })
-  return [verifierText(plan), ...answers.map(disclosureText), ...transactions].join('\n\n')
+  return [verifierText(plan), ...matches.map(disclosureText), ...transactions].join('\n\n')
 }
 
 /** Returns the name in a signed request, or that in the verifier's certificate; of an unsigned one the origin. */

@@ -34,13 +34,13 @@ function certificateToJson(certificate: StoredCredential['issuerCertificate']) {
 
 export function planToJson(plan: PresentationPlan) {
   const { clientId, clientName, certificate, recipient, encryption } = plan.request
-  const answers = chosenMatches(plan).map(({ query, credential, disclosed, hidden }) => {
+  const matches = chosenMatches(plan).map(({ query, credential, disclosed, hidden }) => {
     const claims = disclosed.map(({ position, value, because }) => ({ path: position, value, because }))
     return { query, described: { id: credential.id, name: credential.name, disclosed: claims, hidden } }
   })
   // A query with `multiple` has an array, even with one credential.
-  const credentials = answers.map(({ query, described }) => {
-    const descriptions = answers.filter((answer) => answer.query === query).map((answer) => answer.described)
+  const credentials = matches.map(({ query, described }) => {
+    const descriptions = matches.filter((match) => match.query === query).map((match) => match.described)
     return [query.id, query.multiple ? descriptions : described] as const
   })
   return {

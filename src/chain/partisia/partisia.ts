@@ -11,7 +11,7 @@ import type { Address } from '../../offchain/address.ts'
 import { accountOfKey } from '../../offchain/authentication/recover.ts'
 import { reader as rpcReader } from '../../offchain/rpc.ts'
 import { type Account, type Block, type Chain, ChainError, type Head, type TransactionOutcome } from '../chain.ts'
-import { type JsonHttp, type PartisiaReader, partisiaReader, type ShardBlock } from './reader.ts'
+import { createPartisiaReader, type JsonHttp, type PartisiaReader, type ShardBlock } from './reader.ts'
 import { signTransaction, validTo } from './transaction.ts'
 
 export interface PartisiaOptions {
@@ -25,8 +25,8 @@ export interface PartisiaOptions {
 const VALID_MS = 10 * 60_000
 
 /** Makes the chain port on a reader node. */
-export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOptions): Chain {
-  const reader = partisiaReader(http)
+export function createPartisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOptions): Chain {
+  const reader = createPartisiaReader(http)
   const fetchHead = (): Promise<Head> => readHead(reader, id)
   return {
     id,

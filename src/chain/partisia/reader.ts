@@ -36,13 +36,13 @@ export interface ReaderAccount {
   readonly shard: string
 }
 
-export type PartisiaReader = ReturnType<typeof partisiaReader>
+export type PartisiaReader = ReturnType<typeof createPartisiaReader>
 
 const MAX_STATE_CHARACTERS = 16 * 1024 * 1024
 const NOT_FOUND = 404
 
 /** Makes the client of a reader node. */
-export function partisiaReader(http: JsonHttp) {
+export function createPartisiaReader(http: JsonHttp) {
   const ask = async <T>(path: string, read: (body: JsonObject) => T): Promise<T | undefined> => {
     const { status, body } = await sendRequest(http, { method: 'GET', path })
     if (status === NOT_FOUND) return undefined

@@ -64,11 +64,11 @@ export async function fetchStatusVerdict(evidence: StatusEvidence, context: Stat
   const verdicts: Verdict[] = []
   for (const reference of statusReferences.references) {
     const verdict = await judgeReference(reference, evidence, context)
-    if (verdict.answer === 'fail') return verdict
+    if (verdict.outcome === 'failed') return verdict
     verdicts.push(verdict)
   }
   const detail = [...verdicts.flatMap((verdict) => verdict.detail ?? []), ...ignoredNotes].join('; ')
-  return verdicts.some(({ answer }) => answer === 'warning') ? warn(detail) : pass(detail)
+  return verdicts.some(({ outcome }) => outcome === 'warning') ? warn(detail) : pass(detail)
 }
 
 async function judgeReference(
