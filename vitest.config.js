@@ -44,14 +44,15 @@ const BOTH_LONG = [
 /** What starts the most processes, what takes longest, and what reads documents and packages: a run tries it where it tries all. */
 const LONG = [
   'test/faults/{backup,connections,database-lost,disk-full,engine-{crash,faults},postgresql-*,restore,rolling-restart,shared-file,status-events-process}.test.ts',
-  'test/e2e/{command-words,demo,doctor-*,events,exit-status,init,keys,log-reader,openapi,operator,output-lost,renewal,secret}.test.ts',
-  'test/e2e/{status-{list-export,processes},stopping,telemetry,wallet-authorization-code,workers}.test.ts',
+  'test/e2e/{command-words,demo,doctor-*,events,exit-status,init,keys,log-reader,metrics,openapi,operator,output-lost,renewal,secret}.test.ts',
+  'test/e2e/{status-{disk,events,list-export,processes},stopping,telemetry,wallet-authorization-code,workers}.test.ts',
   'test/e2e/{db-*,postgresql,postgresql-{db-messages,engine},retention,session-list,status}.test.ts',
   'test/e2e/engine-{installation,signing,start,tls,uploads,watching}.test.ts',
   'test/e2e/oidf-*.test.ts',
   'components/*/{sandbox,suite}.test.ts',
-  'src/store/sqlite-threads.test.ts',
-  'test/chain/{command,processes}.test.ts',
+  'src/{bin/embedded-database/database-file,store/sqlite-threads}.test.ts',
+  'test/attacks/{component-{modules,scripts},memory}.test.ts',
+  'test/chain/{command,local-gas,processes,serve}.test.ts',
   'test/{deploy,docs,package,release,server-library-types}.test.ts',
   'test/{,e2e/}*-doc.test.ts',
 ]
