@@ -8,7 +8,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CallbackCollections, enqueueCallbacks } from '../src/callback/queue.ts'
+import { type CallbackCollections, makeEnqueueChange } from '../src/callback/queue.ts'
 import { type IssuerCollections, issuerMigrations } from '../src/issuer/collections.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
 import { partOf } from '../src/store/store.ts'
@@ -155,7 +155,7 @@ async function fill({ directory }: Workplace): Promise<void> {
   for (let next = 0; next < BACKLOG; next += 500) {
     const rows = Array.from({ length: 500 }, (_, index) => `backlog-${next + index}`)
     const changes = rows.map((id) =>
-      enqueueCallbacks(
+      makeEnqueueChange(
         partOf<IssuerCollections, CallbackCollections>(store),
         id,
         [{ id, type: 'issuance.succeeded', at, queuedAt: at, data: { session_id: id, status: 'SUCCEEDED' } }],

@@ -52,8 +52,8 @@ function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
   const conflicts = { retried: 0, givenUp: 0 }
   const store = {} as Parameters<typeof createServiceMetrics>[1]['store']
   const reads = { checkReady: failIfRead, listNewestStates: failIfRead, readTrustListEnds: failIfRead }
-  const state = { config: failIfRead, store, ...reads }
-  return createServiceMetrics(name, { ...state, conflicts, now: failIfRead, tokenKeys: failIfRead }).registry
+  const state = { getConfig: failIfRead, store, ...reads }
+  return createServiceMetrics(name, { ...state, conflicts, now: failIfRead, getTokenKeyStates: failIfRead }).registry
 }
 
 function engineRegistry(): Registry {

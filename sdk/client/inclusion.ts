@@ -29,19 +29,19 @@ export function endOf({ now, patienceMs = PATIENCE_MS }: Patience): number {
 }
 
 /**
- * Waits for the inclusion of the transaction `hash`, which was sent. A look at the chain that fails says nothing of the
- * transaction. Rejects with a {@link ClientError} `timeout`, and with what `look` rejects with.
+ * Waits for the inclusion of the transaction `hash`, which was sent. A poll of the chain that fails says nothing of the
+ * transaction. Rejects with a {@link ClientError} `timeout`, and with what `poll` rejects with.
  */
 export async function waitForInclusion(
   patience: Patience,
   hash: string,
-  look: () => Promise<Inclusion>,
+  poll: () => Promise<Inclusion>,
 ): Promise<void> {
   const { now, wait } = patience
   let end = endOf(patience)
   const lastEnd = Math.max(end, now().getTime() + MAX_CONFIRMING_MS)
   for (;;) {
-    const inclusion = await lookDespiteOutages(patience, hash, { end, look })
+    const inclusion = await pollDespiteOutages(patience, hash, { end, poll })
     if (inclusion === 'included') return
     const isConfirming = inclusion === 'unconfirmed'
     if (isConfirming) end = Math.min(endOf(patience), lastEnd)
@@ -53,13 +53,13 @@ export async function waitForInclusion(
   }
 }
 
-async function lookDespiteOutages(
+async function pollDespiteOutages(
   patience: Patience,
   hash: string,
-  { end, look }: { readonly end: number; readonly look: () => Promise<Inclusion> },
+  { end, poll }: { readonly end: number; readonly poll: () => Promise<Inclusion> },
 ): Promise<Inclusion> {
   try {
-    return await askDespiteOutages(patience, end, look)
+    return await askDespiteOutages(patience, end, poll)
   } catch (error) {
     if (!isOutage(error)) throw error
     const problem = `the transaction ${hash} was sent, and nobody says what became of it: ${error.message}`

@@ -142,8 +142,8 @@ async function waitForFlags(
   const end = client.now().getTime() + mostMs
   const failed = new Map(errors.map((error) => [error.engine.address, error]))
   for (;;) {
-    const look = () => requireOwnSharing(context, parseSharingId(id))
-    const { engines, uploaded } = await askDespiteOutages(client, end, look)
+    const poll = () => requireOwnSharing(context, parseSharingId(id))
+    const { engines, uploaded } = await askDespiteOutages(client, end, poll)
     const isAwaited = engines.some(({ address }, at) => uploaded[at] !== true && !failed.has(address))
     if (!isAwaited || client.now().getTime() >= end) {
       const states = engines.map((engine, at) => {

@@ -28,7 +28,7 @@ export interface PanelListener {
   /** The person wants the browser to ask a wallet. */
   readonly onAsk: () => void
   /** The person wants a new request. */
-  readonly onAgain: () => void
+  readonly onRetry: () => void
 }
 
 /** The most seconds that the remaining time is shown for: a day. */
@@ -50,7 +50,7 @@ const MARKS: Readonly<Record<ShownStatus, string>> = {
 }
 
 /** Makes the content in a shadow root. */
-export function createPanel(root: ShadowRoot, { onAsk, onAgain }: PanelListener): Panel {
+export function createPanel(root: ShadowRoot, { onAsk, onRetry }: PanelListener): Panel {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(STYLE)
   root.adoptedStyleSheets = [sheet]
@@ -59,7 +59,7 @@ export function createPanel(root: ShadowRoot, { onAsk, onAgain }: PanelListener)
   const { frame, ask, other, again } = parts
   root.append(frame)
   ask.addEventListener('click', onAsk)
-  again.addEventListener('click', onAgain)
+  again.addEventListener('click', onRetry)
   other.addEventListener('click', () => showOthers(parts, other.ariaExpanded === 'false'))
   let before: PanelState | undefined
   return {

@@ -75,7 +75,7 @@ export class VouchsafeRequest extends Base {
 
   connectedCallback(): void {
     this.#panel ??= createPanel(this.attachShadow({ mode: 'open' }), {
-      onAgain: () => this.#renew(),
+      onRetry: () => this.#renew(),
       onAsk: () => void this.#ask(),
     })
     this.#start()

@@ -8,9 +8,9 @@ import { countCallbacks } from './counts.ts'
 import { createDelivery } from './deliver.ts'
 import {
   type CallbackStore,
-  enqueueCallbacks,
+  makeEnqueueChange,
+  makeRequeueChanges,
   type PendingCallback,
-  requeueDeadCallback,
   retryCallbackNow,
 } from './queue.ts'
 
@@ -50,7 +50,7 @@ function process(changes: Partial<Parameters<typeof createDelivery>[0]> = {}) {
 
 async function wait(sessionId: string, first: string, ...others: string[]): Promise<void> {
   const eventOf = (id: string): PendingCallback => ({ id, type: 'verification.succeeded', at: time, queuedAt: time })
-  await store.commit([await enqueueCallbacks(store, sessionId, [eventOf(first), ...others.map(eventOf)], now())])
+  await store.commit([await makeEnqueueChange(store, sessionId, [eventOf(first), ...others.map(eventOf)], now())])
 }
 
 /** Reserves the event of session s1 as a process that never delivers it. */
@@ -62,7 +62,7 @@ async function reserveForGood(): Promise<void> {
 }
 
 const told = () => asked.map(({ body }) => (JSON.parse(body ?? '') as Received).id)
-const requeue = async (id: string) => store.commit((await requeueDeadCallback(store, id, now()))?.changes ?? [])
+const requeue = async (id: string) => store.commit((await makeRequeueChanges(store, id, now()))?.changes ?? [])
 const pending = async () => (await store.list('callback')).flatMap(({ value }) => value.events.map(({ id }) => id))
 const dead = async () => (await store.list('dead_callback')).map(({ id }) => id)
 
@@ -124,7 +124,7 @@ describe('a callback', () => {
   it('goes with the trace of its cause, where that is known, and so do its later deliveries', async () => {
     const trace = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`, tracestate: 'a=1' }
     const event: PendingCallback = { id: 'e1', type: 'verification.succeeded', at: time, queuedAt: time, trace }
-    await store.commit([await enqueueCallbacks(store, 's1', [event], now())])
+    await store.commit([await makeEnqueueChange(store, 's1', [event], now())])
     receiver = () => answer(500)
     await process()()
     time += 24 * HOUR
@@ -264,7 +264,7 @@ describe('a callback', () => {
     expect([await pending(), await dead(), told().at(-1)]).toEqual([[], ['e1'], 'e2'])
     expect(lines.filter((line) => line.includes('"callback_dead"'))).toHaveLength(1)
     await requeue('e1')
-    expect(await requeueDeadCallback(store, 'e1', now())).toBe(undefined)
+    expect(await makeRequeueChanges(store, 'e1', now())).toBe(undefined)
     receiver = () => undefined
     await deliver()
     expect([told().at(-1), await pending(), await dead()]).toEqual(['e1', [], []])

@@ -19,9 +19,9 @@ import {
   type CallbackCollections,
   type CallbackQueue,
   type CallbackStore,
-  dequeueCallback,
+  makeDeadCallbackChange,
+  makeDequeueChange,
   type PendingCallback,
-  storeDeadCallback,
 } from './queue.ts'
 
 export interface DeliveryContext {
@@ -254,7 +254,7 @@ function createSettlement(
   now: Date,
 ): Settlement {
   const { value, version } = row
-  const dequeueChange = dequeueCallback(sessionId, version, value, now)
+  const dequeueChange = makeDequeueChange(sessionId, version, value, now)
   if (result.delivered) return { changes: [dequeueChange], writeLog: () => undefined }
   const { problem, retryAfterMs, error } = result
   const logFields = {
@@ -270,7 +270,7 @@ function createSettlement(
         { event: 'callback_dead', ...logFields },
         'a callback was given up; vouchsafe callbacks retry sends it again',
       )
-    return { changes: [dequeueChange, storeDeadCallback(sessionId, event, problem, now)], writeLog }
+    return { changes: [dequeueChange, makeDeadCallbackChange(sessionId, event, problem, now)], writeLog }
   }
   const failures = value.failures + 1
   const nextAt = now.getTime() + retryDelayMs(failures, retryAfterMs, random)

@@ -66,7 +66,7 @@ function immediateDueTime(now: Date): Date {
  * Creates the change that appends events to the queue of a session. The caller commits it in the batch that moves the
  * events.
  */
-export async function enqueueCallbacks(
+export async function makeEnqueueChange(
   store: CallbackStore,
   sessionId: string,
   events: PendingCallbacks,
@@ -90,7 +90,7 @@ export async function hasPendingCallback<C extends CallbackCollections>(
 }
 
 /** Creates the change that removes the first event of a queue. The next event is then due at once. */
-export function dequeueCallback(sessionId: string, version: number, queue: CallbackQueue, now: Date): CallbackChange {
+export function makeDequeueChange(sessionId: string, version: number, queue: CallbackQueue, now: Date): CallbackChange {
   const [, next, ...others] = queue.events
   if (next === undefined) return { delete: 'callback', id: sessionId, version }
   const value: CallbackQueue = { events: [next, ...others], failures: 0, claimed: false, nextAt: now.getTime() }
@@ -103,7 +103,7 @@ export function deletionTimeOf({ diedAt }: Pick<DeadCallback, 'diedAt'>): Date {
 }
 
 /** Creates the change that stores an event as dead. */
-export function storeDeadCallback(
+export function makeDeadCallbackChange(
   sessionId: string,
   event: PendingCallback,
   problem: string,
@@ -124,7 +124,7 @@ interface Requeueing {
  * Creates the changes that queue a dead event again; it is tried for as long as a new event. Returns undefined when
  * there is no such event.
  */
-export async function requeueDeadCallback(
+export async function makeRequeueChanges(
   store: CallbackStore,
   eventId: string,
   now: Date,
@@ -132,7 +132,7 @@ export async function requeueDeadCallback(
   const deadRow = await store.get('dead_callback', eventId)
   if (deadRow === undefined) return undefined
   const { sessionId, event } = deadRow.value
-  const enqueueChange = await enqueueCallbacks(store, sessionId, [{ ...event, queuedAt: now.getTime() }], now)
+  const enqueueChange = await makeEnqueueChange(store, sessionId, [{ ...event, queuedAt: now.getTime() }], now)
   return { changes: [{ delete: 'dead_callback', id: eventId, version: deadRow.version }, enqueueChange], sessionId }
 }
 

@@ -47,8 +47,8 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
     run: ({ hook, input, stateLength, now }, hosted) => {
       runningCall = { now, hosted }
       const args = [
-        machine.newText(Buffer.from(hook)),
-        machine.newBytes(input),
+        machine.allocateText(Buffer.from(hook)),
+        machine.allocateBytes(input),
         machine.exports.qjs_new_number(stateLength),
       ]
       const result = callFunction(machine, runner, args)
@@ -103,7 +103,7 @@ function answerScript(
   if (hosted === undefined) return trap('the script asks its engine while it is loaded; ask inside a hook')
   try {
     const result = hosted.call(machine.exports.qjs_get_float64(code), machine.bytesOf(operand))
-    return result && machine.newBytes(result)
+    return result && machine.allocateBytes(result)
   } catch (error) {
     return hosted.fail(error)
   }

@@ -58,8 +58,8 @@ export interface QuickJs {
   /** Copies the bytes of a Uint8Array. Throws when the value is not one. */
   readonly bytesOf: (box: number) => Uint8Array
   readonly textOf: (box: number) => string
-  readonly newBytes: (bytes: Uint8Array) => number
-  readonly newText: (utf8: Uint8Array) => number
+  readonly allocateBytes: (bytes: Uint8Array) => number
+  readonly allocateText: (utf8: Uint8Array) => number
   /** Writes the bytes and a zero byte to new memory, and returns the pointer. The caller does not free it. */
   readonly write: (bytes: Uint8Array) => number
 }
@@ -122,8 +122,8 @@ function wrapExports(exports: QuickJsExports): QuickJs {
     exports,
     bytes,
     write,
-    newBytes: (content) => makeBox(content, exports.qjs_new_uint8_array),
-    newText: (utf8) => makeBox(utf8, exports.qjs_new_string),
+    allocateBytes: (content) => makeBox(content, exports.qjs_new_uint8_array),
+    allocateText: (utf8) => makeBox(utf8, exports.qjs_new_string),
     ...createReaders(exports, bytes, allocate),
   }
 }
@@ -177,11 +177,11 @@ export function runTextFunction(
   machine: QuickJs,
   [value = 0, fatal = 0]: readonly number[],
 ): number | undefined {
-  if (name === 'encode') return machine.newBytes(Buffer.from(machine.textOf(value)))
+  if (name === 'encode') return machine.allocateBytes(Buffer.from(machine.textOf(value)))
   const bytes = machine.bytesOf(value)
-  if (isUtf8(bytes)) return machine.newText(bytes)
+  if (isUtf8(bytes)) return machine.allocateText(bytes)
   return machine.exports.qjs_get_bool(fatal) === 0
-    ? machine.newText(Buffer.from(Buffer.from(bytes).toString('utf8')))
+    ? machine.allocateText(Buffer.from(Buffer.from(bytes).toString('utf8')))
     : undefined
 }
 

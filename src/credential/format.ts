@@ -113,7 +113,7 @@ export interface Evidence {
   /** The claims as a JSON object, in which DCQL paths begin. */
   readonly claims: JsonObject
   /** Makes the claims with holes in the places of hidden elements; absent if the format hides no elements. */
-  readonly claimsInPlace?: () => JsonObject
+  readonly readClaimsInPlace?: () => JsonObject
   /**
    * The top-level members of `claims` that secure the credential and do not describe the subject. Reports leave them
    * out.

@@ -138,7 +138,7 @@ export interface SdJwtParts {
 interface RevealedSdJwt extends Pick<SdJwtParts, 'disclosable'> {
   readonly payload: JsonObject
   /** Makes the payload with holes in the places of hidden elements of arrays. */
-  readonly payloadInPlace: () => JsonObject
+  readonly readPayloadInPlace: () => JsonObject
   readonly problem: string | undefined
 }
 
@@ -154,11 +154,11 @@ export function revealSdJwt(
     const { claims, appliedDisclosures } = revealClaims(jws.payload, disclosures)
     const concealedClaim = appliedDisclosures.find(({ position }) => mustBeShown(position))
     if (concealedClaim) malformed(`${concealedClaim.position.join('.')} must not be selectively disclosable`)
-    const payloadInPlace = () => revealClaims(jws.payload, disclosures, 'holes').claims
-    return { payload: claims, payloadInPlace, disclosable: appliedDisclosures.map(({ position }) => position) }
+    const readPayloadInPlace = () => revealClaims(jws.payload, disclosures, 'holes').claims
+    return { payload: claims, readPayloadInPlace, disclosable: appliedDisclosures.map(({ position }) => position) }
   })
   return 'problem' in revealedPayload
-    ? { payload: jws.payload, payloadInPlace: () => jws.payload, disclosable: [], problem: revealedPayload.problem }
+    ? { payload: jws.payload, readPayloadInPlace: () => jws.payload, disclosable: [], problem: revealedPayload.problem }
     : { ...revealedPayload, problem: undefined }
 }
 

@@ -6,7 +6,7 @@
 import { type AuditHead, blockId, HEAD } from '../audit/collections.ts'
 import { HEAD_SET_BACK } from '../audit/copy.ts'
 import { type AuditEntry, chainRecords, hashSessionId, LOG_START_TYPE, ORIGIN } from '../audit/record.ts'
-import { enqueueCallbacks, type PendingCallback, type PendingCallbacks } from '../callback/queue.ts'
+import { makeEnqueueChange, type PendingCallback, type PendingCallbacks } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import type { Attempt, RetryOnConflict } from '../store/retry.ts'
 import { DamagedValueError } from '../store/statements.ts'
@@ -25,7 +25,7 @@ export interface PassOnContext {
 
 const MAX_AT_ONCE = 200
 /** The most events that stay stored and behind which further events are looked for. */
-const MAX_LEFT = 2000
+const MAX_UNMOVED = 2000
 
 /**
  * Moves all stored events in batches, until a batch is not full or `stop` is aborted. Returns why an event stays
@@ -33,40 +33,40 @@ const MAX_LEFT = 2000
  * program has changed the audit log in the database.
  */
 export async function passOnEvents(context: PassOnContext, stop?: AbortSignal): Promise<Error | undefined> {
-  let left = 0
+  let unmoved = 0
   while (stop?.aborted !== true) {
-    const batch = await context.retryOnConflict(() => passOnBatch(context, left))
-    if (!batch.mayLeaveMore) return batch.damage
-    left = batch.left
+    const batch = await context.retryOnConflict(() => passOnBatch(context, unmoved))
+    if (!batch.mayHaveMore) return batch.damage
+    unmoved = batch.unmoved
   }
   return undefined
 }
 
 interface PassedBatch {
   /** Whether more events may be stored that can be moved: this batch was full, and moved some or met more that stay. */
-  readonly mayLeaveMore: boolean
+  readonly mayHaveMore: boolean
   /** The number of events of this batch that stay stored; they are the oldest of the next batch too. */
-  readonly left: number
+  readonly unmoved: number
   /** Why an event stays stored: it, or the queue of its session, cannot be read. */
   readonly damage: Error | undefined
 }
 
 /**
  * Moves the oldest events in one batch, but for those that cannot be read and those of {@link CallbackPlan.held}.
- * `leftBefore` is the number of events that stayed in the batch before.
+ * `unmovedBefore` is the number of events that stayed in the batch before.
  */
-async function passOnBatch(context: PassOnContext, leftBefore: number): Promise<Attempt<PassedBatch>> {
+async function passOnBatch(context: PassOnContext, unmovedBefore: number): Promise<Attempt<PassedBatch>> {
   const { store } = context
   // Events with any due time are read, so that none waits when the clock is set back.
-  const oldestEvents = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE + leftBefore)
+  const oldestEvents = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE + unmovedBefore)
   const { rows, damage: eventDamage } = separateUnreadable(oldestEvents)
   const callbacks = context.hasCallback ? await planCallbacks(context, rows) : NO_CALLBACKS
   const events = rows.filter(({ value: { sessionId = '' } }) => !callbacks.held.has(sessionId))
   const damage = eventDamage ?? callbacks.damage
-  const left = oldestEvents.length - events.length
-  const hasProgress = events.length > 0 || left > leftBefore
-  const mayLeaveMore = oldestEvents.length === MAX_AT_ONCE + leftBefore && hasProgress && left <= MAX_LEFT
-  if (events.length === 0) return { committed: { mayLeaveMore, left, damage } }
+  const unmoved = oldestEvents.length - events.length
+  const hasProgress = events.length > 0 || unmoved > unmovedBefore
+  const mayHaveMore = oldestEvents.length === MAX_AT_ONCE + unmovedBefore && hasProgress && unmoved <= MAX_UNMOVED
+  if (events.length === 0) return { committed: { mayHaveMore, unmoved, damage } }
   const head = await store.get('audit_head', HEAD)
   const [headChange, blockChange] = auditLogChanges(context, head, events)
   const conflict = await store.commit([
@@ -78,7 +78,7 @@ async function passOnBatch(context: PassOnContext, leftBefore: number): Promise<
   // The head has not changed, so another process of the service cannot have written this block.
   if (conflict === blockChange) throw new Error(HEAD_SET_BACK)
   if (conflict !== undefined) return { conflict }
-  return { committed: { mayLeaveMore, left, damage } }
+  return { committed: { mayHaveMore, unmoved, damage } }
 }
 
 /**
@@ -131,7 +131,7 @@ async function planCallbacks({ store, now }: PassOnContext, events: readonly Due
   const results = await Promise.all(
     [...callbacksBySession(events, at)].map(async ([sessionId, pending]) => {
       try {
-        return { sessionId, changes: [await enqueueCallbacks(partOf(store), sessionId, pending, at)] }
+        return { sessionId, changes: [await makeEnqueueChange(partOf(store), sessionId, pending, at)] }
       } catch (error) {
         if (error instanceof DamagedValueError) return { sessionId, changes: [], damage: error }
         throw error

@@ -1,5 +1,5 @@
 /** The redelivery of dead events, over HTTP and by the command. */
-import { requeueDeadCallback } from '../callback/queue.ts'
+import { makeRequeueChanges } from '../callback/queue.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
 import { DamagedValueError } from '../store/statements.ts'
 import { partOf, type Store } from '../store/store.ts'
@@ -23,7 +23,7 @@ export function redeliverDeadCallback(
 ): Promise<boolean> {
   return retryOnConflict<boolean>(async () => {
     const at = now()
-    const requeueing = await requeueDeadCallback(partOf(store), callbackId, at)
+    const requeueing = await makeRequeueChanges(partOf(store), callbackId, at)
     if (requeueing === undefined) return { committed: false }
     const { changes, sessionId } = requeueing
     const event = {

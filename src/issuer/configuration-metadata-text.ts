@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { cacheById, createPromiseCache } from '../async/cache.ts'
 import type { Configuration } from '../credential/format.ts'
-import type { Signer } from '../keys/signer.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata, makeOlderConfigurationMetadata } from './configuration-metadata.ts'
 import { groupByScope, isOffered, largestBatch } from './configurations.ts'
@@ -34,14 +34,14 @@ const MAX_CACHED_MEMBERS = 1000
 const MAX_CACHED_SETS = 64
 
 export interface ConfigurationTextEffects extends Pick<IssuerContext, 'store' | 'loadConfiguration'> {
-  readonly signer: () => Signer
+  readonly getKeys: () => Pick<KeyRing, 'credentialSigner'>
   readonly config: Pick<IssuerConfig, 'draft13' | 'profile' | 'proofAlgorithms'>
 }
 
 /** Creates the functions that make `credential_configurations_supported`, with caches for the texts. */
 export function createConfigurationTexts({
   store,
-  signer,
+  getKeys,
   loadConfiguration,
   config,
 }: ConfigurationTextEffects): ConfigurationTexts {
@@ -49,7 +49,7 @@ export function createConfigurationTexts({
     cacheById(MAX_CACHED_MEMBERS, async (id): Promise<ConfigurationMember | undefined> => {
       const configuration = await loadConfiguration(id)
       if (configuration === undefined) return undefined
-      const metadata = metadataOf(configuration, signer(), config)
+      const metadata = metadataOf(configuration, getKeys().credentialSigner, config)
       return { configuration, text: `${JSON.stringify(id)}:${JSON.stringify(metadata)}` }
     })
   const loadMember: Readonly<Record<MetadataVersion, ReturnType<typeof cacheMembers>>> = {

@@ -19,6 +19,6 @@ export function createIssuanceProgress(
     // A refreshed session lasts longer.
     purgeTimeOf: (session) =>
       new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000),
-    relevantProgress: (_, progress) => progress,
+    selectRelevantProgress: (_, progress) => progress,
   })
 }

@@ -56,31 +56,31 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
 function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
   const { store, getCurrentConfig = () => config } = effects
   const pkcs11Tokens = effects.pkcs11Tokens && refuseWhileLost(effects.pkcs11Tokens)
-  const keys = cacheDerived(
+  const getKeys = cacheDerived(
     () => getCurrentConfig().keys,
     (serviceKeys) => createKeyRing(serviceKeys, pkcs11Tokens, effects.inSpan),
   )
   const loadConfiguration = createConfigurationLoader(effects)
-  const secrets = secretsOf(keys())
-  const decryptionKeys = keys().deriveDecryptionKeys()
-  const texts = createConfigurationTexts({ store, signer: () => keys().credentialSigner, loadConfiguration, config })
+  const secrets = secretsOf(getKeys())
+  const decryptionKeys = getKeys().deriveDecryptionKeys()
+  const texts = createConfigurationTexts({ store, getKeys, loadConfiguration, config })
   return {
     ...effects,
     get config() {
       return getCurrentConfig()
     },
     get keys() {
-      return keys()
+      return getKeys()
     },
     loadConfiguration,
     offeredConfigurationsText: cacheValue(texts.makeOfferedText, { ttlMs: OFFERED_MS, now: effects.now }),
     typeMetadata: cacheValue(() => loadTypeMetadata(effects), { ttlMs: OFFERED_MS, now: effects.now }),
     makeConfigurationsText: texts.makeText,
-    signMetadata: createMetadataSigner(getCurrentConfig, () => keys().metadataSigner, effects.now),
+    signMetadata: createMetadataSigner(getCurrentConfig, () => getKeys().metadataSigner, effects.now),
     signInProvider: createSignInProvider(config, effects),
     externalAuthorizationServer:
       config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
-    allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusListSigners),
+    allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => getKeys().statusListSigners),
     queueForSession: createSessionQueue(),
     progress: createIssuanceProgress(effects, config.retention),
     decryptionKeys,

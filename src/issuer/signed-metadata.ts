@@ -23,12 +23,16 @@ const MAX_CACHED_DOCUMENTS = 8
 export type SignMetadata = (metadata: PublicDocument) => Promise<PublicDocument | undefined>
 
 /** Creates a {@link SignMetadata} that caches its results. */
-export function createMetadataSigner(config: () => IssuerConfig, signer: () => Signer, now: () => Date): SignMetadata {
+export function createMetadataSigner(
+  getConfig: () => IssuerConfig,
+  getSigner: () => Signer,
+  now: () => Date,
+): SignMetadata {
   const signedDocuments = createPromiseCache<PublicDocument>(MAX_CACHED_DOCUMENTS, { ttlMs: CACHED_MS, now })
   return async (metadata) => {
-    const { keys, issuer } = config()
+    const { keys, issuer } = getConfig()
     if (findEndedMetadataCertificate(keys, now()) !== undefined) return undefined
-    const currentSigner = signer()
+    const currentSigner = getSigner()
     const { id } = issuer
     const key = hash('sha256', [metadata.etag, id, ...currentSigner.x5c].join(), 'base64url')
     const issuedAt = epochSeconds(now())

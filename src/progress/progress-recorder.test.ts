@@ -22,7 +22,7 @@ function recorderInMemory() {
         return Promise.resolve(undefined)
       },
       purgeTimeOf: () => new Date(0),
-      relevantProgress: (_, progress) => progress,
+      selectRelevantProgress: (_, progress) => progress,
     },
   )
   return { recorder, written }

@@ -20,7 +20,7 @@ export interface ProgressRows<Session> {
   /** Returns when the row can be purged. Each write computes it again, since a refreshed session lasts longer. */
   readonly purgeTimeOf: (session: Session) => Date
   /** Returns the part of the progress that a session in its present state still shows. */
-  readonly relevantProgress: (session: Session, progress: SessionProgress) => SessionProgress
+  readonly selectRelevantProgress: (session: Session, progress: SessionProgress) => SessionProgress
 }
 
 export interface ProgressRecorder {
@@ -165,7 +165,7 @@ async function writeProgress<Session>(
 ): Promise<Attempt<undefined>> {
   const [session, row] = await Promise.all([rows.findSession(id), rows.findProgress(id)])
   if (session === undefined) return NOTHING
-  const addedProgress = rows.relevantProgress(session, progress)
+  const addedProgress = rows.selectRelevantProgress(session, progress)
   if (hasProgress(row?.value ?? {}, addedProgress)) return NOTHING
   const value = joinProgress(row?.value ?? {}, addedProgress)
   // After a conflict with another process, the progress of both is joined.

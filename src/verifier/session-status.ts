@@ -8,7 +8,7 @@ import { requireVerificationSession, type VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
 import { modeOf, sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
 import { mapPresentations } from './verification.ts'
-import { relevantProgress } from './verification-progress.ts'
+import { selectRelevantProgress } from './verification-progress.ts'
 
 export interface StatusContext extends Pick<VerifierContext, 'store' | 'now' | 'checkDescriptions'> {
   readonly progress: Pick<ProgressRecorder, 'read'>
@@ -60,7 +60,7 @@ async function makeVerificationStatus(
 /** Returns the members of the wallet's progress. The progress of an answered session is not read if it has all. */
 async function readProgress({ progress }: StatusContext, sessionId: string, session: VerificationSession) {
   const hasAll = session.outcome !== undefined && session.requestFetchedAt !== undefined
-  const shownProgress = relevantProgress(session, hasAll ? {} : await progress.read(sessionId))
+  const shownProgress = selectRelevantProgress(session, hasAll ? {} : await progress.read(sessionId))
   const requestFetchedAt = session.requestFetchedAt ?? shownProgress.requestFetchedAt
   return {
     ...(requestFetchedAt === undefined ? {} : { request_fetched_at: epochSeconds(requestFetchedAt) }),

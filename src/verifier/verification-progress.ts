@@ -18,7 +18,7 @@ export function createVerificationProgress(
     findProgress: (id) => store.get('verification_progress', id),
     commitProgress: (content, before) => store.commit([insertOrUpdate('verification_progress', before, content)]),
     purgeTimeOf: (session) => new Date(endOfVerification(session) + sessionSeconds * 1000),
-    relevantProgress,
+    selectRelevantProgress,
   })
 }
 
@@ -26,7 +26,7 @@ export function createVerificationProgress(
  * Returns the progress that the status of a session shows beside the session: after the wallet's response only when the
  * request object was fetched, unless the session has that, since the result then says what is wrong.
  */
-export function relevantProgress(session: VerificationSession, progress: SessionProgress): SessionProgress {
+export function selectRelevantProgress(session: VerificationSession, progress: SessionProgress): SessionProgress {
   if (session.outcome === undefined) return progress
   const { requestFetchedAt } = progress
   return session.requestFetchedAt !== undefined || requestFetchedAt === undefined ? {} : { requestFetchedAt }

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { openingMistakeOf, openServiceDatabase } from '../../src/bin/database/checked-database.ts'
+import { openingFailureOf, openServiceDatabase } from '../../src/bin/database/checked-database.ts'
 import { diagnose } from '../../src/bin/doctor/diagnosis.ts'
 import { filesIn } from '../../src/bin/effects.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
@@ -163,7 +163,7 @@ describe('a service that cannot use its database', () => {
     const database = postgresOf(Object.assign(new URL(serverUrl()), changes).href)
     const options = { log: pino({ level: 'silent' }), onReplaced: () => Promise.reject(new Error('replaced')) }
     const error: unknown = await openServiceDatabase(database, [], options).catch((error: unknown) => error)
-    const { mistake, isTemporary } = openingMistakeOf(database, error)
+    const { mistake, isTemporary } = openingFailureOf(database, error)
     expect([mistake, isTemporary]).toEqual([expect.stringMatching(reason), false])
     expect(mistake).not.toContain(password)
   })

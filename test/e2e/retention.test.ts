@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hashSessionId } from '../../src/audit/record.ts'
-import { type CallbackCollections, enqueueCallbacks } from '../../src/callback/queue.ts'
+import { type CallbackCollections, makeEnqueueChange } from '../../src/callback/queue.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
@@ -478,7 +478,7 @@ describe('a verification session with a result', () => {
     const { sessionId } = await presented()
     const event = { id: 'e', type: 'verification.succeeded', at: begun.getTime(), queuedAt: begun.getTime() }
     const queue = partOf<VerifierCollections, CallbackCollections>(store)
-    await queue.commit([await enqueueCallbacks(queue, sessionId, [event], begun)])
+    await queue.commit([await makeEnqueueChange(queue, sessionId, [event], begun)])
     await at(begun, DAY)
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toHaveProperty('erased_at')
     await at(begun, MONTH)

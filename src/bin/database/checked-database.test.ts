@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/command.ts'
-import { openingMistakeOf } from './checked-database.ts'
+import { openingFailureOf } from './checked-database.ts'
 
 const failed = (members: object) => Object.assign(new Error('no'), members)
 
@@ -16,7 +16,7 @@ it.each([
   ['a file that this user may not write', { errcode: 8 }, false],
 ])('a start that fails by %s may succeed later: %j %j', (_, members, isTemporary) => {
   const database = { kind: 'sqlite', file: `${temporaryDirectory()}/a.db` } as const
-  expect(openingMistakeOf(database, failed(members))).toMatchObject({ isTemporary })
+  expect(openingFailureOf(database, failed(members))).toMatchObject({ isTemporary })
 })
 
 it.each([
@@ -27,6 +27,6 @@ it.each([
   ['28P01', false],
 ])('a PostgreSQL server that refuses or is not found by %s may take a start later: %j', (code, isTemporary) => {
   const server = { kind: 'postgresql', host: 'h', port: 1, database: 'd', user: 'u', password: 'p', schema: undefined }
-  const database = { ...server, tls: { mode: 'disable' } } as unknown as Parameters<typeof openingMistakeOf>[0]
-  expect(openingMistakeOf(database, failed({ code }))).toMatchObject({ isTemporary })
+  const database = { ...server, tls: { mode: 'disable' } } as unknown as Parameters<typeof openingFailureOf>[0]
+  expect(openingFailureOf(database, failed({ code }))).toMatchObject({ isTemporary })
 })

@@ -24,7 +24,7 @@ import {
 import { runInStartTurn, startInTurn } from '../embedded-database/open-lock.ts'
 import { describeStorageError } from '../embedded-database/storage-advice.ts'
 import { watchDatabase } from '../embedded-database/watched-database.ts'
-import type { OpeningMistake, OpeningOptions } from '../service/service-kind.ts'
+import type { OpeningFailure, OpeningOptions } from '../service/service-kind.ts'
 import { confirmDatabase } from './confirm-generation.ts'
 
 /** The time limit for checking a large database at the start. */
@@ -68,18 +68,18 @@ interface EncryptedOpening<Opened> {
 export async function openEncryptedDatabase<Opened extends { close(): Promise<void> }>(
   database: DatabaseConfig,
   { open, encrypt, describeMissingKey }: EncryptedOpening<Opened>,
-): Promise<{ readonly store: Opened } | OpeningMistake> {
+): Promise<{ readonly store: Opened } | OpeningFailure> {
   let plainStore: Opened
   try {
     plainStore = await open()
   } catch (error) {
-    return openingMistakeOf(database, error)
+    return openingFailureOf(database, error)
   }
   try {
     return { store: await encrypt(plainStore) }
   } catch (error) {
     await plainStore.close()
-    return error instanceof MissingKeyError ? { mistake: describeMissingKey(error) } : openingMistakeOf(database, error)
+    return error instanceof MissingKeyError ? { mistake: describeMissingKey(error) } : openingFailureOf(database, error)
   }
 }
 
@@ -109,7 +109,7 @@ async function openServiceFile<C extends GenerationCollections>(
 }
 
 /** Returns the mistake for a database that could not be opened. */
-export function openingMistakeOf(database: DatabaseConfig, error: unknown): OpeningMistake {
+export function openingFailureOf(database: DatabaseConfig, error: unknown): OpeningFailure {
   const mistake = `database.url: ${describeDatabase(database)}: ${describeStorageError(error)}`
   const isTemporary = database.kind === 'postgresql' ? isUnreachable(error) : isTemporaryProblem(error, database.file)
   return { mistake, isTemporary }

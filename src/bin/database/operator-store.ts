@@ -9,7 +9,7 @@ import { withTables } from '../db/tables.ts'
 import { openDatabase } from '../effects.ts'
 import { readConfiguredService, type ServiceWords } from '../service/configured-service.ts'
 import { credentialServiceNames } from '../service/credential-services.ts'
-import { openingMistakeOf } from './checked-database.ts'
+import { openingFailureOf } from './checked-database.ts'
 
 /**
  * Runs `work` on the database of an issuer or a verifier. Throws a message for the operator if the configuration or the
@@ -41,7 +41,7 @@ async function withDatabase<C, T>(
 ): Promise<T> {
   await refuseOtherSchema(database, migrations)
   const store = await openDatabase<C>(database, migrations).catch((error: unknown) => {
-    throw new Error(openingMistakeOf(database, error).mistake, { cause: error })
+    throw new Error(openingFailureOf(database, error).mistake, { cause: error })
   })
   try {
     return await work(store)

@@ -6,16 +6,16 @@ import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { lockSqlite } from '../../store/sqlite-lock.ts'
 import type { ProcessLock } from '../../store/store.ts'
-import { openingMistakeOf } from '../database/checked-database.ts'
+import { openingFailureOf } from '../database/checked-database.ts'
 import { makeDirectory } from '../files/directory.ts'
-import type { OpeningMistake } from '../service/service-kind.ts'
+import type { OpeningFailure } from '../service/service-kind.ts'
 
 /** Takes the lock. Returns a mistake, which begins with the setting, if another process has it. */
-export async function lockDatabase(database: DatabaseConfig): Promise<ProcessLock | OpeningMistake> {
+export async function lockDatabase(database: DatabaseConfig): Promise<ProcessLock | OpeningFailure> {
   try {
     return (await takeLock(database)) ?? { mistake: describeUse(database), isTemporary: true }
   } catch (error) {
-    return openingMistakeOf(database, error)
+    return openingFailureOf(database, error)
   }
 }
 

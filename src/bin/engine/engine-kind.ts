@@ -11,7 +11,7 @@ import { type ProcessLock, partOf } from '../../store/store.ts'
 import { checkBuiltFiles, startRuntime } from '../../toolchain/places.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
 import { createConflictTask } from '../service/conflict-log.ts'
-import type { BuiltService, Observability, OpeningMistake, ServiceKind } from '../service/service-kind.ts'
+import type { BuiltService, Observability, OpeningFailure, ServiceKind } from '../service/service-kind.ts'
 import { TRY_LATER } from '../service/start-refusal.ts'
 import { exitAfterLog } from '../service/stopping.ts'
 import { createTracedEffects } from '../service/telemetry.ts'
@@ -72,7 +72,7 @@ function findIdentityMistakes({ identity: before }: EngineConfig, { identity: af
     : ['identity.keyFile: the key has changed since the start; put back the first, which an engine has for good']
 }
 
-async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly parts: EngineParts } | OpeningMistake> {
+async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly parts: EngineParts } | OpeningFailure> {
   checkBuiltFiles()
   let chain: Chain
   try {
@@ -98,7 +98,7 @@ async function openOnLock(
   config: EngineConfig,
   log: Logger,
   { chain, lock }: Pick<EngineParts, 'chain' | 'lock'>,
-): Promise<{ readonly parts: EngineParts } | OpeningMistake> {
+): Promise<{ readonly parts: EngineParts } | OpeningFailure> {
   const store = await openStore(config, { log, onReplaced: createReplacedEnd(log) })
   if ('mistake' in store) return store
   try {

@@ -6,7 +6,7 @@ import { storageEncryptionKey } from '../../engine/engine-key.ts'
 import { encryptStore, makeEncryptionKey } from '../../store/encrypted.ts'
 import { openEncryptedDatabase, openServiceDatabase } from '../database/checked-database.ts'
 import { now, openDatabase, random } from '../effects.ts'
-import type { OpeningMistake, OpeningOptions } from '../service/service-kind.ts'
+import type { OpeningFailure, OpeningOptions } from '../service/service-kind.ts'
 
 /** The consequence of a restored database. */
 const CONSEQUENCE =
@@ -19,7 +19,7 @@ const CONSEQUENCE =
 export async function openStore(
   { database, identity }: Pick<EngineConfig, 'database' | 'identity'>,
   options?: OpeningOptions,
-): Promise<EngineStore | OpeningMistake> {
+): Promise<EngineStore | OpeningFailure> {
   const keys = [makeEncryptionKey(storageEncryptionKey(identity))]
   const settings = { collections: engineEncryptedCollections, retentionMs: Infinity, refusesPlaintext: true }
   const result = await openEncryptedDatabase<EngineStore>(database, {

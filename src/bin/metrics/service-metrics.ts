@@ -38,12 +38,12 @@ export interface ServiceMetrics {
 
 /** The sources of the metrics, which are read with each request for metrics. */
 interface MetricSources {
-  readonly config: () => CertificateSettings
+  readonly getConfig: () => CertificateSettings
   readonly conflicts: ConflictCounts
   readonly store: Store<CallbackCollections>
   readonly now: () => Date
   /** Returns whether each key in a token signs, by the path of its setting. */
-  readonly tokenKeys: () => ReadonlyMap<string, boolean>
+  readonly getTokenKeyStates: () => ReadonlyMap<string, boolean>
   /** Rejects if the service is not ready. */
   readonly checkReady: () => Promise<unknown>
   /** Returns the states of the newest sessions. */
@@ -62,8 +62,8 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
   registerCallbackMetrics(prefix, registry, sources.store, sources.now)
   registerConnectionMetrics(prefix, registry, sources.store)
   registerTelemetryMetrics(prefix, registry, sources.telemetry)
-  registerCertificateMetrics(prefix, registry, () => listCertificates(sources.config()), sources.now)
-  registerTokenKeyMetrics(prefix, registry, sources.tokenKeys)
+  registerCertificateMetrics(prefix, registry, () => listCertificates(sources.getConfig()), sources.now)
+  registerTokenKeyMetrics(prefix, registry, sources.getTokenKeyStates)
   registerReadinessMetrics(prefix, registry, sources.checkReady)
   registerSessionMetrics(prefix, registry, sources.listNewestStates, sources.now)
   if (name === 'verifier') registerTrustListMetrics(prefix, registry, sources.readTrustListEnds, sources.now)

@@ -13,7 +13,7 @@ const WARNING_MS = 24 * ERROR_MS
  * that ends soon. The start logs the first warnings.
  */
 export function createCertificateTask(
-  config: () => Pick<CommonConfig, 'keys' | 'tls'>,
+  getConfig: () => Pick<CommonConfig, 'keys' | 'tls'>,
   log: Logger,
   now: () => Date,
 ): Task {
@@ -21,7 +21,7 @@ export function createCertificateTask(
   let toldAt: number | undefined
   const run = (): Promise<void> => {
     const at = now()
-    const { keys } = config()
+    const { keys } = getConfig()
     const signing = findEndedCertificate(keys, at)
     const mistake = signing ?? findEndedMetadataCertificate(keys, at)
     if (mistake === undefined) toldAt = undefined
@@ -33,7 +33,7 @@ export function createCertificateTask(
     }
     if (at.getTime() - warnedAt < WARNING_MS) return Promise.resolve()
     warnedAt = at.getTime()
-    for (const warning of findEndingWarnings(config(), at))
+    for (const warning of findEndingWarnings(getConfig(), at))
       log.warn({ event: 'configuration_warning', warning }, warning)
     return Promise.resolve()
   }

@@ -7,7 +7,7 @@ import { createReadinessCheck } from '../../http/readiness.ts'
 import { findPkcs11Mistakes, type Pkcs11Mistake } from '../../keys/pkcs11/check.ts'
 import { finishRestore, type GenerationCollections } from '../../store/generation.ts'
 import { partOf, type Store } from '../../store/store.ts'
-import { openEncryptedDatabase, openingMistakeOf, openServiceDatabase } from '../database/checked-database.ts'
+import { openEncryptedDatabase, openingFailureOf, openServiceDatabase } from '../database/checked-database.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from '../effects.ts'
 import type { ServiceMetrics } from '../metrics/service-metrics.ts'
 import { documentPath } from '../terminal/document-path.ts'
@@ -15,7 +15,7 @@ import { createCertificateTask } from './certificate-task.ts'
 import { createConflictTask } from './conflict-log.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
 import { findKeyMistakes } from './reload.ts'
-import type { BuiltService, Observability, OpeningMistake, OpeningOptions, ServiceKind } from './service-kind.ts'
+import type { BuiltService, Observability, OpeningFailure, OpeningOptions, ServiceKind } from './service-kind.ts'
 import { createTracedEffects } from './telemetry.ts'
 import { type TokenKeyWatch, watchTokenKeys } from './token-key-task.ts'
 import { keepNewSpaceSize } from './v8-new-space.ts'
@@ -46,9 +46,9 @@ async function openParts<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   log: Logger,
-): Promise<{ readonly parts: StoreOf<Name> } | OpeningMistake> {
+): Promise<{ readonly parts: StoreOf<Name> } | OpeningFailure> {
   const mistakes = await findPkcs11Mistakes(config.keys, pkcs11Tokens)
-  if (mistakes.length > 0) return openingMistakeOfKeys(mistakes)
+  if (mistakes.length > 0) return openingFailureOfKeys(mistakes)
   const result = await openStore(name, config, { log, onReplaced: createTakeover(name, config, log) })
   if ('mistake' in result) return result
   const { store, voidedSessions } = result
@@ -56,7 +56,7 @@ async function openParts<Name extends CredentialServiceName>(
   return { parts: store }
 }
 
-function openingMistakeOfKeys(mistakes: readonly Pkcs11Mistake[]): OpeningMistake {
+function openingFailureOfKeys(mistakes: readonly Pkcs11Mistake[]): OpeningFailure {
   return {
     mistake: mistakes.map(({ mistake }) => mistake).join('; '),
     isTemporary: mistakes.every(({ isTemporary }) => isTemporary),
@@ -78,7 +78,7 @@ async function openStore<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   options: OpeningOptions,
-): Promise<{ readonly store: StoreOf<Name>; readonly voidedSessions: number | undefined } | OpeningMistake> {
+): Promise<{ readonly store: StoreOf<Name>; readonly voidedSessions: number | undefined } | OpeningFailure> {
   const { migrations, encryptedCollections } = credentialServices[name]
   const { database } = config
   const result = await openEncryptedDatabase<StoreOf<Name>>(database, {
@@ -92,7 +92,7 @@ async function openStore<Name extends CredentialServiceName>(
     return { store, voidedSessions: await voidOpenSessions(name, store) }
   } catch (error) {
     await store.close()
-    const opening = openingMistakeOf(database, error)
+    const opening = openingFailureOf(database, error)
     if (opening.isTemporary === true) return opening
     throw error
   }
@@ -205,7 +205,7 @@ interface MeasuredParts<Name extends CredentialServiceName> {
 /** Creates the metrics. Their code is only loaded if metrics are configured. */
 async function createMetrics<Name extends CredentialServiceName>(
   name: Name,
-  config: () => ConfigOf<Name>,
+  getConfig: () => ConfigOf<Name>,
   { store: serviceStore, telemetry, tokenKeys }: MeasuredParts<Name>,
 ): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('../metrics/service-metrics.ts')
@@ -213,14 +213,14 @@ async function createMetrics<Name extends CredentialServiceName>(
   const store: Store<GenerationCollections> = partOf(serviceStore)
   const callbackStore: Store<CallbackCollections> = partOf(serviceStore)
   return createServiceMetrics(name, {
-    config,
+    getConfig,
     conflicts: conflictCounts,
     now,
     checkReady: createReadinessCheck({ store, now, random, retryOnConflict }),
     listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
-    readTrustListEnds: () => readTrustListEnds(config(), serviceStore),
+    readTrustListEnds: () => readTrustListEnds(getConfig(), serviceStore),
     store: callbackStore,
-    tokenKeys: tokenKeys.states,
+    getTokenKeyStates: tokenKeys.getStates,
     telemetry: telemetry?.counts,
   })
 }

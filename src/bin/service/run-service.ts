@@ -18,7 +18,7 @@ import type {
   BuiltService,
   ListeningConfig,
   Observability,
-  OpeningMistake,
+  OpeningFailure,
   ServiceKind,
   ServiceName,
 } from './service-kind.ts'
@@ -259,7 +259,7 @@ async function listen(
   app: App,
   management: App | undefined,
   { port, host, management: place }: ListeningConfig,
-): Promise<OpeningMistake | undefined> {
+): Promise<OpeningFailure | undefined> {
   const problem = await listenAt(app, { port, host: host ?? (await chooseDefaultHost()) })
   if (problem !== undefined || management === undefined || place === undefined) return problem
   return listenAt(management, { ...place, within: 'management.' })
@@ -269,7 +269,7 @@ async function listen(
 async function listenAt(
   app: App,
   where: Parameters<typeof describeListenProblem>[1],
-): Promise<OpeningMistake | undefined> {
+): Promise<OpeningFailure | undefined> {
   try {
     await app.listen({ port: where.port, host: await findListenAddress(where.host) })
     return undefined

@@ -46,7 +46,7 @@ export interface OpeningOptions {
 }
 
 /** Why a service cannot be opened or cannot listen; begins with the setting. */
-export interface OpeningMistake {
+export interface OpeningFailure {
   readonly mistake: string
   /** Whether the settings may be right, and a later start may succeed. */
   readonly isTemporary?: boolean
@@ -77,9 +77,9 @@ export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, P
   /** The migrations of its database. */
   readonly migrations: readonly Migration[]
   /** Opens the database only. Returns a mistake, which begins with the setting, if it cannot be opened. */
-  openStore(config: Config, options: OpeningOptions): Promise<OpenedStore | OpeningMistake>
+  openStore(config: Config, options: OpeningOptions): Promise<OpenedStore | OpeningFailure>
   /** Opens the parts. Returns a mistake, which begins with the setting, if they cannot be opened. */
-  openParts(config: Config, log: Logger): Promise<{ readonly parts: Parts } | OpeningMistake>
+  openParts(config: Config, log: Logger): Promise<{ readonly parts: Parts } | OpeningFailure>
   /** Builds the server, which does not listen yet. */
   buildServer(config: Config, parts: Parts, observability: Observability): Promise<BuiltService<Config>>
   /** Closes the parts, after the server was closed or could not be built. */

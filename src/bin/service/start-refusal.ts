@@ -4,7 +4,7 @@ import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { describeHostProblem } from '../network/network.ts'
 import { describeListener } from '../network/who-listens.ts'
 import { workingDirectoryHint } from './config-file.ts'
-import type { OpeningMistake } from './service-kind.ts'
+import type { OpeningFailure } from './service-kind.ts'
 
 /** The address at which a service should listen. `within` is the path of its settings, without their names. */
 interface ListenAddress {
@@ -20,7 +20,7 @@ interface ListenAddress {
 export async function describeListenProblem(
   { code, message }: NodeJS.ErrnoException,
   { port, host, within = '' }: ListenAddress,
-): Promise<OpeningMistake> {
+): Promise<OpeningFailure> {
   const setting = `${within}port`
   if (code === 'EADDRINUSE') {
     const change = within === '' ? 'port and baseUrl' : setting
@@ -43,7 +43,7 @@ function mayComeLater(code: string | undefined): boolean {
  * Lists the mistakes of a start that fails again. Throws a {@link TemporaryFailure} if the reason is temporary, and a
  * {@link PinRefusal} if it is a refused PIN.
  */
-export function listLastingMistakes({ mistake, isTemporary, isPinRefused }: OpeningMistake): readonly string[] {
+export function listLastingMistakes({ mistake, isTemporary, isPinRefused }: OpeningFailure): readonly string[] {
   if (isPinRefused === true) throw new PinRefusal(mistake)
   if (isTemporary === true) throw new TemporaryFailure(mistake)
   return [mistake]

@@ -63,8 +63,8 @@ function watch() {
 }
 
 it('tells of a key whose token is away: an error at once and one an hour, and that it is back', async () => {
-  const { states, runMinutes } = watch()
-  expect([...states()]).toEqual([
+  const { getStates, runMinutes } = watch()
+  expect([...getStates()]).toEqual([
     ['signing', true],
     ['keys.statusLists.previous[0]', true],
   ])
@@ -76,14 +76,14 @@ it('tells of a key whose token is away: an error at once and one an hour, and th
     { ...lost, key: 'signing' },
     { ...lost, key: 'keys.statusLists.previous[0]' },
   ])
-  expect([...states().values()]).toEqual([false, false])
+  expect([...getStates().values()]).toEqual([false, false])
   expect(await runMinutes(60)).toMatchObject([lost, lost])
   answer = 'signs'
   expect(await runMinutes(2)).toMatchObject([
     { level: 30, event: 'token_key_back', key: 'signing' },
     { level: 30, event: 'token_key_back', key: 'keys.statusLists.previous[0]' },
   ])
-  expect([...states().values()]).toEqual([true, true])
+  expect([...getStates().values()]).toEqual([true, true])
   answer = 'is away'
   const text = JSON.stringify(await runMinutes(1))
   expect(text).toContain('token_key_lost')
@@ -98,6 +98,6 @@ it('is a failed round where something else is wrong', async () => {
 
 it('has no task where all keys are in files', () => {
   const keys = { signing: { ...fileKey, previous: [] }, secrets: [new Uint8Array(32)] as never }
-  const { tasks, states } = watchTokenKeys({ keys, tokens, log, now: () => new Date() })
-  expect([tasks, states().size]).toEqual([[], 0])
+  const { tasks, getStates } = watchTokenKeys({ keys, tokens, log, now: () => new Date() })
+  expect([tasks, getStates().size]).toEqual([[], 0])
 })

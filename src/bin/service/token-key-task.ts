@@ -23,7 +23,7 @@ export interface TokenKeyWatch {
   /** The task that tries each key in a token once a minute; none if there is no such key. */
   readonly tasks: readonly Task[]
   /** Returns whether each key in a token signed when it was tried last, by the path of its setting. */
-  readonly states: () => ReadonlyMap<string, boolean>
+  readonly getStates: () => ReadonlyMap<string, boolean>
 }
 
 /** Creates the watch. The caller has tried the keys, at the start. */
@@ -47,6 +47,6 @@ export function watchTokenKeys({ keys, tokens, log, now }: WatchParts): TokenKey
   }
   return {
     tasks: keysInTokens.length === 0 ? [] : [{ name: 'token keys', everyMs: MINUTE_MS, run }],
-    states: () => states,
+    getStates: () => states,
   }
 }

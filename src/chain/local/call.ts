@@ -83,7 +83,7 @@ interface Trial {
 }
 
 function createTrial(ledger: Ledger, message: Message, { block }: LedgerEntry, tag: unknown): Trial {
-  const environment = tag === 'pending' ? ledger.nextEnvironment(block) : ledger.environmentOf(block)
+  const environment = tag === 'pending' ? ledger.makeNextEnvironment(block) : ledger.environmentOf(block)
   return { message, environment, block: block.number }
 }
 

@@ -48,7 +48,7 @@ export interface Ledger {
   readonly state: State
   readonly machine: Machine
   /** Returns the environment of a block that would follow this block now. */
-  nextEnvironment(block: HashedBlock): BlockEnvironment
+  makeNextEnvironment(block: HashedBlock): BlockEnvironment
   /** Returns the environment of the block itself. */
   environmentOf(block: HashedBlock): BlockEnvironment
 }
@@ -105,18 +105,18 @@ function makeLedger(
   const logs = createLogCache((entry: LedgerEntry) => runForLogs({ machine, makeEnvironment }, entry))
   const memory: LedgerMemory = { entries, entriesByHash: new Map(), logs, state, machine, chainId, makeEnvironment }
   const runInTurn = serialQueue()
-  const nextEnvironment = ({ number, time, hash }: HashedBlock): BlockEnvironment =>
+  const makeNextEnvironment = ({ number, time, hash }: HashedBlock): BlockEnvironment =>
     memory.makeEnvironment(number + 1, Math.max(time, epochSeconds(now())), hash)
   return {
     entries,
     chainId,
     find: (hash) => memory.entriesByHash.get(hash),
     catchUp: () => runInTurn(() => catchUp(files, memory)),
-    append: (transaction) => runInTurn(() => append({ files, memory, nextEnvironment, recover }, transaction)),
+    append: (transaction) => runInTurn(() => append({ files, memory, makeNextEnvironment, recover }, transaction)),
     state,
     logs,
     machine,
-    nextEnvironment,
+    makeNextEnvironment,
     environmentOf: ({ number, time, parent }) => memory.makeEnvironment(number, time, parent),
   }
 }
@@ -209,18 +209,18 @@ const MAX_ATTEMPTS = 1000
 interface AppendContext {
   readonly files: BlockFiles
   readonly memory: LedgerMemory
-  readonly nextEnvironment: (block: HashedBlock) => BlockEnvironment
+  readonly makeNextEnvironment: (block: HashedBlock) => BlockEnvironment
   readonly recover: Recover
 }
 
 async function append(
-  { files, memory, nextEnvironment, recover }: AppendContext,
+  { files, memory, makeNextEnvironment, recover }: AppendContext,
   transaction?: ParsedTransaction,
 ): Promise<LedgerEntry> {
   const senderTransaction = transaction && { transaction, from: transaction.sender(recover) }
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
     await catchUp(files, memory)
-    const { number, time, parent } = nextEnvironment(newestBlock(memory))
+    const { number, time, parent } = makeNextEnvironment(newestBlock(memory))
     if (senderTransaction !== undefined) refuseUnfit(memory, senderTransaction)
     const content = {
       number,

@@ -150,7 +150,7 @@ describe('a list that was named', () => {
   })
 
   it('is not replaced by one that its check refuses, until its time is over', async () => {
-    const refuse: FindSuccessorProblem = (_next, _last, { isOver }) => (isOver ? undefined : 'it is older')
+    const refuse: FindSuccessorProblem = (_next, _last, { isExpired }) => (isExpired ? undefined : 'it is older')
     const { world, load, name, passTime } = makeLists({ findSuccessorProblem: refuse })
     await name()
     expect(await passTime(240 * SECOND)).toBe(2)

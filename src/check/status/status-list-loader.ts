@@ -9,10 +9,10 @@ import { singleFlightByKey } from '../../async/single-flight.ts'
 import { earliestEnd } from '../../credential/evidence.ts'
 import type { Effects } from '../../http/effects.ts'
 import {
-  type FetchedAnswer,
   type FetchFailure,
   type ListReference,
   type ListRequest,
+  type ListResponse,
   type ListType,
   requestList,
 } from './status-list-request.ts'
@@ -20,12 +20,12 @@ import type { FetchedStatusList } from './status-list-token.ts'
 
 /**
  * Returns why a list cannot take the place of the last one, which was verified; undefined if it can. An older list can
- * when `isOver`, the time of the last one: the processes of an issuer may each sign the same list at another time.
+ * when the last one `isExpired`: the processes of an issuer may each sign the same list at another time.
  */
 export type FindSuccessorProblem = (
   next: FetchedStatusList,
   last: FetchedStatusList,
-  at: { readonly now: Date; readonly isOver: boolean },
+  at: { readonly now: Date; readonly isExpired: boolean },
 ) => string | undefined
 
 /**
@@ -33,7 +33,7 @@ export type FindSuccessorProblem = (
  * issuer; until then the list is cached for a few seconds only, and not fetched again by itself.
  */
 export type FetchResult =
-  | (FetchedAnswer & {
+  | (ListResponse & {
       readonly isCached: boolean
       readonly markVerified: (findSuccessorProblem: FindSuccessorProblem) => void
     })
@@ -55,7 +55,7 @@ export interface StatusPolicy {
 }
 
 interface CachedResult extends ListRequest {
-  readonly result: FetchedAnswer | FetchFailure
+  readonly result: ListResponse | FetchFailure
   /** The time of the request. A result from the future, after the clock was set back, is not used. */
   readonly at: number
   until: number
@@ -66,7 +66,7 @@ interface CachedResult extends ListRequest {
 interface Refresh {
   readonly list: FetchedStatusList
   /** The time when a credential last named the list. */
-  namedAt: number
+  lastUsedAt: number
   dueAt: number
   readonly findSuccessorProblem: FindSuccessorProblem
 }
@@ -77,7 +77,7 @@ const MAX_TTL_MS = 12 * 3_600_000
 /** The minimum time between two requests for a list, and the cache time of a list that is not verified yet. */
 const MIN_TTL_MS = 5000
 /** How long a list is fetched again by itself after a credential named it. */
-const NAMED_MS = 24 * 3_600_000
+const REFRESHED_AFTER_USE_MS = 24 * 3_600_000
 /** The number of lists that are fetched again by themselves: those that were named last. */
 const MAX_REFRESHED = 100
 /** The minimum ttl of a list that is fetched again by itself. */
@@ -151,10 +151,10 @@ async function refreshDueList(
   refresh.dueAt = drawRefreshTime(entry.until, effects)
   const result = await requestList(entry, effects, allowPrivateAddresses)
   const at = now()
-  const isOver = at.getTime() >= entry.until
+  const isExpired = at.getTime() >= entry.until
   const why =
     'list' in result
-      ? refresh.findSuccessorProblem(result.list, refresh.list, { now: at, isOver })
+      ? refresh.findSuccessorProblem(result.list, refresh.list, { now: at, isExpired })
       : failureText(result)
   if ('list' in result && why === undefined) {
     const { list } = result
@@ -167,7 +167,7 @@ async function refreshDueList(
   }
   const text = 'a status list was not fetched again; the last one is used until its end'
   log.warn({ event: 'status_list_not_usable', why }, text)
-  if (isOver) entry.refresh = undefined
+  if (isExpired) entry.refresh = undefined
 }
 
 function keyOf({ kind, uri }: ListReference): string {
@@ -188,10 +188,10 @@ function fetchResultOf(
   const markVerified = (findSuccessorProblem: FindSuccessorProblem): void => {
     entry.until = endOf(result)
     const { list } = result
-    const namedAt = effects.now().getTime()
-    if (entry.refresh !== undefined) entry.refresh.namedAt = namedAt
+    const lastUsedAt = effects.now().getTime()
+    if (entry.refresh !== undefined) entry.refresh.lastUsedAt = lastUsedAt
     else if (isRefreshed(list))
-      entry.refresh = { list, namedAt, dueAt: drawRefreshTime(entry.until, effects), findSuccessorProblem }
+      entry.refresh = { list, lastUsedAt, dueAt: drawRefreshTime(entry.until, effects), findSuccessorProblem }
   }
   return { ...result, isCached, markVerified }
 }
@@ -203,8 +203,8 @@ function findDueRefresh(
 ): { readonly entry: CachedResult; readonly refresh: Refresh } | undefined {
   return entries
     .flatMap((entry) => (entry.refresh === undefined ? [] : [{ entry, refresh: entry.refresh }]))
-    .filter(({ refresh }) => at - refresh.namedAt < NAMED_MS)
-    .sort((one, other) => other.refresh.namedAt - one.refresh.namedAt)
+    .filter(({ refresh }) => at - refresh.lastUsedAt < REFRESHED_AFTER_USE_MS)
+    .sort((one, other) => other.refresh.lastUsedAt - one.refresh.lastUsedAt)
     .slice(0, MAX_REFRESHED)
     .sort((one, other) => one.refresh.dueAt - other.refresh.dueAt)
     .find(({ refresh }) => at >= refresh.dueAt)
@@ -241,7 +241,7 @@ export function limitLoadsOfResponse({ loadList, onUnreachable }: StatusPolicy, 
 }
 
 /** Returns until when a verified list is cached. */
-function endOf({ list, fetchedAt }: FetchedAnswer): number {
+function endOf({ list, fetchedAt }: ListResponse): number {
   const leftMs = (earliestEnd(list.validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()
   return fetchedAt.getTime() + Math.max(MIN_TTL_MS, Math.min(ttlOf(list), leftMs))
 }
@@ -258,6 +258,6 @@ function ttlOf({ ttlSeconds }: FetchedStatusList): number {
 /** Estimates the memory size of a cached list. */
 function bytesOf(result: CachedResult['result']): number {
   return 'list' in result
-    ? Math.max(MIN_ENTRY_BYTES, result.list.memoryBytes + 2 * result.answerBytes)
+    ? Math.max(MIN_ENTRY_BYTES, result.list.memoryBytes + 2 * result.responseBytes)
     : MIN_ENTRY_BYTES
 }

@@ -24,10 +24,10 @@ export interface ListRequest {
   readonly listType: ListType
 }
 
-export interface FetchedAnswer {
+export interface ListResponse {
   readonly list: FetchedStatusList
   readonly fetchedAt: Date
-  readonly answerBytes: number
+  readonly responseBytes: number
 }
 
 /** Why a list could not be loaded: the server is unreachable, or the response is not a list. */
@@ -40,7 +40,7 @@ export async function requestList(
   { reference: { kind, uri }, listType }: ListRequest,
   { outbound, now }: Pick<Effects<never>, 'outbound' | 'now'>,
   allowPrivateAddresses: boolean,
-): Promise<FetchedAnswer | FetchFailure> {
+): Promise<ListResponse | FetchFailure> {
   const headers = { accept: acceptOf(kind, listType) }
   try {
     const response = await outbound({
@@ -53,7 +53,7 @@ export async function requestList(
     })
     if (response.status !== 200) return { unreachable: `${new URL(uri).host} answered ${response.status}` }
     const list = await readList(kind, uri, response)
-    return { list, fetchedAt: now(), answerBytes: response.body.length }
+    return { list, fetchedAt: now(), responseBytes: response.body.length }
   } catch (error) {
     // A server that sends too much is not unreachable.
     if (error instanceof OutboundError && error.limit === 'size') return { problem: error.message }

@@ -120,12 +120,12 @@ function makeSuccessorCheck(
   [signer]: readonly Certificate[],
   { clockSkewSeconds }: StatusCheckContext,
 ): FindSuccessorProblem {
-  return (next, last, { now, isOver }) => {
+  return (next, last, { now, isExpired }) => {
     if (!isDeepStrictEqual(lastingPartsOf(next), lastingPartsOf(last)))
       return 'its certificates, its issuer or its statusPurpose are not those of the last one'
     if (signer === undefined || !next.isSignedBy(signer.publicKey))
       return 'its signature is not by the key of the last one'
-    if (!isOver && latestBeginning(next) < latestBeginning(last)) return 'it is older than the last one'
+    if (!isExpired && latestBeginning(next) < latestBeginning(last)) return 'it is older than the last one'
     const problem = findValidityProblem(signer, now, clockSkewSeconds)
     return problem === undefined
       ? timeProblem(next, { now, clockSkewSeconds })

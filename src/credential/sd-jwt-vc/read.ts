@@ -25,7 +25,7 @@ export function read(presentation: string): Evidence {
 
 function takeApart(sdJwt: SdJwt): SdJwtParts {
   const { payload, header } = sdJwt.jws
-  const { payload: claims, payloadInPlace, disclosable, problem } = revealSdJwt(sdJwt, mustBeShown)
+  const { payload: claims, readPayloadInPlace, disclosable, problem } = revealSdJwt(sdJwt, mustBeShown)
   const vct = stringMemberOf(payload, 'vct')
   const evidence: Evidence = {
     formatProblem: isSdJwtVc(sdJwt, claims, problem)
@@ -41,7 +41,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     boundKey: readConfirmedKey(payload),
     disclosuresProblem: problem,
     claims,
-    claimsInPlace: payloadInPlace,
+    readClaimsInPlace: readPayloadInPlace,
     securingMembers: SECURING_MEMBERS,
     types: vct === undefined ? [] : [vct, ...otherTypesOf(payload, vct)],
     validity: {

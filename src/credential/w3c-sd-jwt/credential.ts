@@ -102,7 +102,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     boundKey: readConfirmedKey(payload),
     disclosuresProblem: revealedPayload.problem,
     claims,
-    claimsInPlace: () => credentialOf(revealedPayload.payloadInPlace()),
+    readClaimsInPlace: () => credentialOf(revealedPayload.readPayloadInPlace()),
     securingMembers: [],
     ...members,
   }

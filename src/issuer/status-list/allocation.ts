@@ -42,11 +42,11 @@ export type ListKeys = Record<'current' | 'oldest', Pick<Signer, 'kid'>>
 export function createEntryAllocator(
   effects: AllocationEffects,
   entries: number,
-  keys: () => ListKeys,
+  getKeys: () => ListKeys,
 ): AllocateEntries {
   let lease: Lease | undefined
   const renewLease = singleFlight(async () => {
-    lease = await leaseNumbers(effects, entries, keys())
+    lease = await leaseNumbers(effects, entries, getKeys())
   })
   return async (count) => {
     const allocatedEntries: StatusEntry[] = []

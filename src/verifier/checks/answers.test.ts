@@ -36,7 +36,7 @@ type Row = readonly [
   context?: Changed<PresentationCheckContext>,
 ]
 
-const noClaims = (): Partial<Evidence> => ({ claims: {}, claimsInPlace: () => ({}) })
+const noClaims = (): Partial<Evidence> => ({ claims: {}, readClaimsInPlace: () => ({}) })
 const SKEW = 60
 let world: World
 let evidence: Evidence
@@ -615,7 +615,7 @@ describe('of a presentation', () => {
         Promise.resolve({
           list,
           fetchedAt: context.now,
-          answerBytes: 1,
+          responseBytes: 1,
           isCached: false,
           markVerified: () => undefined,
         }),

@@ -85,11 +85,11 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
  */
 function answerInEitherPlace(
   query: CredentialQuery,
-  { claims, claimsInPlace }: Pick<Evidence, 'claims' | 'claimsInPlace'>,
+  { claims, readClaimsInPlace }: Pick<Evidence, 'claims' | 'readClaimsInPlace'>,
 ): ClaimsAnswer {
   const answer = answerClaims(query, claims)
-  if (claimsInPlace === undefined || (answer.missing ?? answer.mismatch) === undefined) return answer
-  const answerInPlace = answerClaims(query, claimsInPlace())
+  if (readClaimsInPlace === undefined || (answer.missing ?? answer.mismatch) === undefined) return answer
+  const answerInPlace = answerClaims(query, readClaimsInPlace())
   return answerInPlace.missing === undefined ? answerInPlace : answer
 }
 
