@@ -21,6 +21,12 @@ export function findAddressWarnings(baseUrl: string): string[] {
   return ['baseUrl: http without TLS on a public host; wallets refuse it, and credentials can be read on the way']
 }
 
+/** Returns a warning if a service with its own TLS has an http address, which would be sent to its callers. */
+export function findSchemeWarnings(baseUrl: string | undefined, hasTls: boolean): string[] {
+  if (!hasTls || baseUrl?.startsWith('http:') !== true) return []
+  return ['tls: the service speaks https, and baseUrl says http; write the baseUrl that clients use']
+}
+
 /**
  * Returns what is wrong with a URL that must be https where others could read what is sent; undefined if nothing is.
  * `example` is a valid one for the message.

@@ -489,6 +489,13 @@ describe.each([
     }
   })
 
+  it('warns of an http address where the service speaks https', () => {
+    const tls = { keyFile: 'key.pem', certificateFiles: ['chained.pem', 'middle.pem'] }
+    const warning = 'tls: the service speaks https, and baseUrl says http; write the baseUrl that clients use'
+    expect(read({ tls, baseUrl: 'http://192.168.1.5:8079' }).warnings).toContain(warning)
+    expect(read({ tls, baseUrl: 'https://192.168.1.5:8079' }).warnings).not.toContain(warning)
+  })
+
   it('refuses API keys that nobody can send, and tells labels, never keys', () => {
     const authentication = { 'my secret': 'with a space', schlüssel: 'not ASCII', '': 'empty', 'a\u0000': 'zero' }
     const mistakes = mistakesOf({ integrations: { authentication } })

@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from '../codec/json.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
 import { SIGNING_KEY } from '../keys/secrets.ts'
 import { compileSchema, describeMistakes, dropAbsentMembers } from '../protocol/json-schema.ts'
-import { findAddressMistakes, findAddressWarnings } from './address.ts'
+import { findAddressMistakes, findAddressWarnings, findSchemeWarnings } from './address.ts'
 import { findApiKeyMistakes, findApiKeyWarnings } from './api-keys.ts'
 import { findCertificateWarnings } from './certificate-warnings.ts'
 import { Database, type DatabaseConfig, readDatabase } from './database.ts'
@@ -227,6 +227,7 @@ function addDefaults(
     },
     warnings: [
       ...findAddressWarnings(settings.baseUrl),
+      ...findSchemeWarnings(settings.baseUrl, tls !== undefined),
       ...warnings,
       ...findApiKeyWarnings(settings.integrations.authentication),
       ...signing.warnings,

@@ -70,6 +70,12 @@ describe('the settings of the environment', () => {
     })
   })
 
+  it('of a member go before that of its object, also where the latter names a file', () => {
+    const environment = { VOUCHSAFE_ISSUER__ID: 'https://a.example', VOUCHSAFE_ISSUER_FILE: '/run/issuer' }
+    const file = '{"id":"https://b.example","display":[]}'
+    expect(issuer(environment, {}, () => file)).toEqual({ value: { issuer: { id: 'https://a.example', display: [] } } })
+  })
+
   it('that name a file go before those with the value', () => {
     const environment = { VOUCHSAFE_PORT: '1', VOUCHSAFE_PORT_FILE: '/run/port' }
     expect(issuer(environment, {}, () => '2\n')).toEqual({ value: { port: 2 } })

@@ -77,7 +77,7 @@ export function nameVariables(
     return target === undefined ? [] : [[variable, target.setting.path.join('.')] as const]
   })
   return mistakes.map((mistake) => {
-    // Longer names come last, and set members of what shorter ones set.
+    // The variable of a member comes after that of its object, and sets the member in what that has set.
     const setter = variablePaths.findLast(
       ([, path]) => mistake.startsWith(path) && /^[.[:]/.test(mistake.slice(path.length)),
     )
@@ -85,13 +85,17 @@ export function nameVariables(
   })
 }
 
-/** Returns the variables that name settings, shorter ones first, so that an object is set before its members. */
+/** Returns the variables that name settings: that of an object before those of its members, which replace its own. */
 function findVariables(environment: Environment): (readonly [string, string])[] {
   return Object.entries(environment)
     .flatMap(([name, text]) =>
       name.startsWith(PREFIX) && !FOREIGN_VARIABLES.test(name) && text ? [[name, text] as const] : [],
     )
-    .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))
+    .sort(([a], [b]) => depthOf(a) - depthOf(b) || a.length - b.length || (a < b ? -1 : 1))
+}
+
+function depthOf(variable: string): number {
+  return variable.split('__').length
 }
 
 /** Returns the settings by variable name. Both an object and its members have variables. */

@@ -58,6 +58,9 @@ describe('the configuration of an engine', () => {
     expect(mistakesOf({ pollMilliseconds: 60_000 })).toEqual([mistake(60)])
     expect(mistakesOf({ pollMilliseconds: 2000, staleSeconds: 2 })).toEqual([mistake(2)])
     expect(mistakesOf({ pollMilliseconds: 59_999 })).toEqual([])
+    const evm = { chain: { type: 'evm', rpcUrl: 'http://localhost:8545' }, contractFilter: [] }
+    expect(mistakesOf({ ...evm, staleSeconds: 2 })).toEqual([mistake(2)])
+    expect(mistakesOf({ staleSeconds: 2 })).toEqual([])
   })
 
   it('says which file the key of the engine was looked for in, and where a key comes from', () => {

@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { type Json, memberOf } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { findAddressMistakes } from '../config/address.ts'
+import { findAddressMistakes, findSchemeWarnings } from '../config/address.ts'
 import { findApiKeyMistakes, findApiKeyWarnings } from '../config/api-keys.ts'
 import { findCertificateWarnings } from '../config/certificate-warnings.ts'
 import { checkSettings, commonSettings, type ReadResult } from '../config/common.ts'
@@ -162,7 +162,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
     ...mistakesOf(databaseResult, tlsResult, identity, chainSettings),
     ...encryptionMistakes(settings),
-    ...findPollMistakes(settings),
+    ...findPollMistakes(pollMillisecondsOf(settings), settings.staleSeconds),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
     ...findManagementMistakes(settings.management, { port: engineDefaults.port, host: undefined, ...settings }),
@@ -182,6 +182,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
     },
     warnings: [
       ...databaseResult.warnings,
+      ...findSchemeWarnings(settings.baseUrl, tlsResult !== undefined),
       ...findCertificateWarnings('tls', tlsResult?.chain ?? [], now),
       ...exposureWarnings(settings),
       ...findApiKeyWarnings(settings.integrations?.authentication ?? {}),
@@ -190,14 +191,14 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
 }
 
 /** Refuses a time between polls after which the chain would count as out of sight before the next poll. */
-function findPollMistakes({
-  staleSeconds,
-  pollMilliseconds,
-}: Pick<Partial<Settings>, 'staleSeconds' | 'pollMilliseconds'>): readonly string[] {
-  const seconds = staleSeconds ?? engineDefaults.staleSeconds
-  if (pollMilliseconds === undefined || pollMilliseconds < seconds * 1000) return []
+function findPollMistakes(pollMilliseconds: number, seconds: number = engineDefaults.staleSeconds): readonly string[] {
+  if (pollMilliseconds < seconds * 1000) return []
   const advice = 'make it shorter, a third or less, or staleSeconds longer'
   return [`pollMilliseconds: it must be less than staleSeconds (${seconds} seconds); ${advice}`]
+}
+
+function pollMillisecondsOf({ pollMilliseconds, chain }: Partial<Settings>): number {
+  return pollMilliseconds ?? engineDefaults.pollMilliseconds[chain?.type === 'local' ? 'local' : 'other']
 }
 
 function resolveSettings(
@@ -218,8 +219,7 @@ function resolveSettings(
     },
     stopping: resolveStopping(settings.stopping),
     staleSeconds: settings.staleSeconds ?? engineDefaults.staleSeconds,
-    pollMilliseconds:
-      settings.pollMilliseconds ?? engineDefaults.pollMilliseconds[settings.chain.type === 'local' ? 'local' : 'other'],
+    pollMilliseconds: pollMillisecondsOf(settings),
     cors: settings.cors ?? true,
     trustedProxies: settings.trustedProxies ?? [],
     management: management && resolveManagement(management),

@@ -1,12 +1,12 @@
 /** The schema of a database, which the command makes and checks without a service. */
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { issuerMigrations } from '../../src/issuer/collections.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { type EndedCommand, startCommand } from '../support/command.ts'
-import { serviceDirectory, startForTest } from '../support/service-process.ts'
+import { moveSettingsToEnvironment, serviceDirectory, startForTest } from '../support/service-process.ts'
 import { databaseSettings, postgresOf } from '../support/store.ts'
 
 describe('the schema by the command', () => {
@@ -80,13 +80,7 @@ describe('every subcommand reads the settings of the environment, as a service d
 
   it('all of them, where there is no file', async () => {
     const directory = await serviceDirectory('issuer', { database: { url: url() } })
-    const file = join(directory, 'conf', 'server.json')
-    const settings = Object.entries(JSON.parse(readFileSync(file, 'utf8')) as object).map(([name, value]) => [
-      `VOUCHSAFE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ])
-    rmSync(file)
-    await tryEach(directory, Object.fromEntries(settings) as NodeJS.ProcessEnv)
+    await tryEach(directory, moveSettingsToEnvironment(directory))
   })
 })
 

@@ -6,8 +6,15 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type EndedCommand, vouchsafe } from '../support/command.ts'
-import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { type EndedCommand, startCommand, vouchsafe } from '../support/command.ts'
+import {
+  endService,
+  listening,
+  moveSettingsToEnvironment,
+  type Running,
+  serviceDirectory,
+  start,
+} from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { configuration, dataset, dcqlQuery, GRANT } from '../support/wire.ts'
 
@@ -115,6 +122,19 @@ describe('vouchsafe issuer and verifier', () => {
     if (text !== undefined) writeFileSync(join(directory, config), text)
     const end = await vouchsafe(['verifier', '--config', config], { cwd: directory })
     expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(mistake)]])
+  })
+
+  it('says that there is no file where the environment has settings, whether they are enough or not', async () => {
+    const directory = await serviceDirectory('verifier', { port: 0 })
+    const words = ['verifier', '--config', 'conf/sever.json']
+    const hint = `there is no conf/sever.json in ${directory}: all settings are those of the environment`
+    const refused = await vouchsafe(words, { cwd: directory, env: { VOUCHSAFE_PORT: '0' } })
+    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining(`\n${hint}\n`)])
+    const { child, ended } = startCommand(words, { cwd: directory, env: moveSettingsToEnvironment(directory) })
+    const end = await endService(await listening(child, ended), 'SIGINT')
+    expect(events(end)).toContainEqual(
+      expect.objectContaining({ event: 'no_configuration_file', level: 30, message: hint }),
+    )
   })
 
   it('ends with 75 when the port is taken, and says so', async () => {

@@ -1,7 +1,7 @@
 /** A service as a process of its own: the command, configured in a fresh directory, and ended by its pid alone. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createPublicKey, randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -37,6 +37,17 @@ export async function serviceDirectory(
   const value = settings(service, 'http://127.0.0.1', { host: '127.0.0.1', ...changes })
   writeFileSync(join(directory, 'conf', 'server.json'), JSON.stringify(value))
   return directory
+}
+
+/** Deletes the configuration file of a directory, and returns the variables that have its settings. */
+export function moveSettingsToEnvironment(directory: string): NodeJS.ProcessEnv {
+  const file = join(directory, 'conf', 'server.json')
+  const variables = Object.entries(JSON.parse(readFileSync(file, 'utf8')) as object).map(([name, value]) => [
+    `VOUCHSAFE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  rmSync(file)
+  return Object.fromEntries(variables) as NodeJS.ProcessEnv
 }
 
 export interface Running {

@@ -5,7 +5,6 @@ import {
   findCertificateWarnings,
   findPreviousWarnings,
 } from '../../config/certificate-warnings.ts'
-import type { ReadKey } from '../../config/signing.ts'
 import { type Certificate, certificateProblem, isSelfSigned, leafProblem } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { type Finding, findingOfMistake, makeFinding } from './finding.ts'
@@ -16,7 +15,7 @@ export function findSigningFindings(subject: string, chain: readonly Certificate
   if (leaf === undefined) return []
   return [
     makeFinding(subject, 'ok', `the key fits the certificate ${leaf.subjectText}`),
-    ...findCertificateFindings(subject, chain, at),
+    ...findValidityFindings(subject, chain, at),
     ...(others.length > 0 ? findChainFindings(subject, chain, at) : findSingleCertificateFindings(subject, leaf)),
   ]
 }
@@ -30,18 +29,8 @@ export function findPreviousFindings(subject: string, chain: readonly Certificat
   return [makeFinding(subject, 'ok', `the key fits its certificate; ${describeValidity(leaf, at)}`)]
 }
 
-/** Returns the findings about the TLS certificate. */
-export function findTlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at: Date): Finding[] {
-  const plain = baseUrl?.startsWith('http:') ?? false
-  const contradiction = 'the service speaks https, and baseUrl says http'
-  return [
-    ...findCertificateFindings('tls', chain, at),
-    ...(plain ? [makeFinding('tls', 'warning', contradiction)] : []),
-  ]
-}
-
 /** Returns the certificate warnings as findings, and one with the expiry if that is not soon. */
-function findCertificateFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
+export function findValidityFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const [leaf] = chain
   const warnings = findCertificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
   return [

@@ -18,7 +18,7 @@ import type { VerifierConfig } from '../../verifier/config.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
 import { findWorkersMistake } from '../service/workers.ts'
 import { findAddressFindings } from './address.ts'
-import { expiryFinding, findAnchorFindings, findTlsFindings, identifierFinding } from './certificates.ts'
+import { expiryFinding, findAnchorFindings, findValidityFindings, identifierFinding } from './certificates.ts'
 import { findConfigurationFindings } from './configurations.ts'
 import { embeddedFileOf, findDatabaseFindings } from './database.ts'
 import { findDisplayNameFindings } from './display-name.ts'
@@ -109,14 +109,14 @@ function profileFinding(service: CredentialServiceName, result: ReadResult<unkno
 }
 
 async function findCertificateFindings(input: DoctorInput): Promise<Finding[]> {
-  const { tls, issuer, baseUrl } = input.settings
+  const { tls, issuer } = input.settings
   const { at } = input
   const { findings, signingKey } = await findSigningKeyFindings(input)
   const tlsKey = readTlsKey(input)
   return [
     ...findings,
     ...(signingKey && issuer ? [identifierFinding(signingKey.chain, issuer.id)] : []),
-    ...(tlsKey ? findTlsFindings(tlsKey, baseUrl, at) : []),
+    ...(tlsKey ? findValidityFindings('tls', tlsKey.chain, at) : []),
     ...(tls ? findPrivateFileFindings('tls', tls.keyFile) : []),
     ...ANCHOR_SETTINGS.flatMap((setting) => anchorsOf(setting, input)),
     ...findListSignerFindings(input),

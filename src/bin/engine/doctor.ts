@@ -11,7 +11,7 @@ import { formatAddress } from '../../engine/status.ts'
 import type { Address } from '../../offchain/address.ts'
 import { checkBuiltFiles } from '../../toolchain/places.ts'
 import { ENGINE_TITLE, findAddressFindings } from '../doctor/address.ts'
-import { findTlsFindings } from '../doctor/certificates.ts'
+import { findValidityFindings } from '../doctor/certificates.ts'
 import { findConfigurationFileFindings } from '../doctor/configuration-file.ts'
 import { embeddedFileOf, findDatabaseFindings } from '../doctor/database.ts'
 import { type Finding, findingOfMistake, makeFinding, removeRepetitions } from '../doctor/finding.ts'
@@ -78,7 +78,7 @@ async function diagnose(value: unknown, configFile: string): Promise<Finding[]> 
           ...configResult.warnings.map((warning) => findingOfMistake('warning', warning)),
         ]),
     ...(identity ? findPrivateFileFindings('identity', identity.keyFile) : []),
-    ...(tlsKey && 'key' in tlsKey ? findTlsFindings(tlsKey, baseUrl, now()) : []),
+    ...(tlsKey && 'key' in tlsKey ? findValidityFindings('tls', tlsKey.chain, now()) : []),
     ...(tls ? findPrivateFileFindings('tls', tls.keyFile) : []),
     ...(await findAddressFindings({
       baseUrl,

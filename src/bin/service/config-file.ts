@@ -1,5 +1,5 @@
 /** Reads the settings of a service from its configuration file and the environment. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { refuseUnlessIJson } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -45,7 +45,7 @@ export function requireConfig<Config>(
   const result = 'mistakes' in settingsResult ? settingsResult : readConfig(settingsResult.value, files, now())
   if ('config' in result) return result.config
   const mistakes = nameVariables(settings, result.mistakes, process.env)
-  throw new Error([...mistakes, workingDirectoryHint(configFile, result.mistakes) ?? []].flat().join('\n'))
+  throw new Error([...mistakes, ...configFileHints(configFile, result.mistakes)].join('\n'))
 }
 
 /**
@@ -115,11 +115,22 @@ function lineAndColumn(text: string, position: number): string {
   return `line ${linesBefore.length}, column ${(linesBefore.at(-1) ?? '').length + 1}`
 }
 
+/** Returns that a configuration file is missing, so that the environment has all settings; undefined if it is there. */
+export function describeMissingFile(configFile: string): string | undefined {
+  if (existsSync(configFile)) return undefined
+  return `there is no ${configFile} in ${process.cwd()}: all settings are those of the environment`
+}
+
+/** Returns what the operator should know of a configuration file beside the mistakes in its settings. */
+export function configFileHints(configFile: string, mistakes: readonly string[]): readonly string[] {
+  return [describeMissingFile(configFile) ?? [], workingDirectoryHint(configFile, mistakes) ?? []].flat()
+}
+
 /**
  * Returns where missing files were searched, and another working directory if that may be the reason; undefined if no
  * file is missing.
  */
-export function workingDirectoryHint(configFile: string, mistakes: readonly string[]): string | undefined {
+function workingDirectoryHint(configFile: string, mistakes: readonly string[]): string | undefined {
   const directory = dirname(resolve(configFile))
   const serviceDirectory = basename(directory) === 'conf' ? dirname(directory) : directory
   const isFileMissing = mistakes.some((mistake) => /no such file|directory cannot be read \(ENOENT\)/.test(mistake))

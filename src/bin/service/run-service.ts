@@ -11,7 +11,7 @@ import { createMetricsServer } from '../../http/metrics-server.ts'
 import { files, now } from '../effects.ts'
 import { createLog } from '../log.ts'
 import { chooseDefaultHost, findListenAddress } from '../network/network.ts'
-import { addEnvironment, type ConfigFileResult, readConfigFile } from './config-file.ts'
+import { addEnvironment, type ConfigFileResult, describeMissingFile, readConfigFile } from './config-file.ts'
 import { kindLoaders } from './kind-loaders.ts'
 import { createReloadSignal, type ReloadSignal, type Rereading, renew, rereadSettings } from './reload.ts'
 import type {
@@ -164,9 +164,7 @@ async function startService(kind: ServiceKind, starting: StartingProcess): Promi
   const workersMistake = findWorkersMistake(config)
   if (workersMistake !== undefined) return [workersMistake]
   const observability = await openObservability(kind.name, config.telemetry, { ownLog, worker: primary?.orders.number })
-  if (primary === undefined) {
-    for (const warning of warnings) observability.log.warn({ event: 'configuration_warning', warning }, warning)
-  }
+  if (primary === undefined) logConfigurationNotes(observability.log, configFile, warnings)
   const rereading = {
     readSettings: readConfig,
     findRestartMistakes: (next: ListeningConfig) => kind.findRestartMistakes(config, next),
@@ -175,6 +173,12 @@ async function startService(kind: ServiceKind, starting: StartingProcess): Promi
   return primary === undefined && (config.workers ?? 1) > 1
     ? runPrimary(preparedService, starting)
     : runServer(preparedService, starting)
+}
+
+function logConfigurationNotes(log: Logger, configFile: string, warnings: readonly string[]): void {
+  const missingFile = describeMissingFile(configFile)
+  if (missingFile !== undefined) log.info({ event: 'no_configuration_file' }, missingFile)
+  for (const warning of warnings) log.warn({ event: 'configuration_warning', warning }, warning)
 }
 
 function readSettings(kind: ServiceKind, { configFile, workers }: StartOptions): ConfigFileResult {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { describeHostProblem } from '../network/network.ts'
 import { describeListener } from '../network/who-listens.ts'
-import { workingDirectoryHint } from './config-file.ts'
+import { configFileHints } from './config-file.ts'
 import type { OpeningFailure } from './service-kind.ts'
 
 /** The address at which a service should listen. `within` is the path of its settings, without their names. */
@@ -76,9 +76,7 @@ export function reportMistakes(log: Logger, configFile: string, mistakes: readon
   const count = `${mistakes.length} mistake${mistakes.length === 1 ? '' : 's'}`
   log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${count}, not started`)
   const lines = mistakes.map((mistake) => `  - ${removeControlCharacters(mistake.replaceAll('\n', ' '))}\n`)
-  const hint = workingDirectoryHint(configFile, mistakes)
-  process.stderr.write(
-    `${configFile} cannot be used:\n${lines.join('')}${hint === undefined ? '' : `${removeControlCharacters(hint)}\n`}`,
-  )
+  const hints = configFileHints(configFile, mistakes).map((hint) => `${removeControlCharacters(hint)}\n`)
+  process.stderr.write(`${configFile} cannot be used:\n${[...lines, ...hints].join('')}`)
   process.exitCode = REFUSED
 }

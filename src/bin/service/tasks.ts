@@ -8,7 +8,7 @@ import { machineClocks, watchForClockJump } from './clock-watch.ts'
 export const failedRounds = new Map<string, number>()
 
 /** The time limit for a running round when the service stops. The next start continues its work. */
-const STOP_WAIT_MS = 3000
+const STOP_WAIT_MS = 1000
 
 /**
  * Runs the tasks. Returns the function that stops them, and resolves when the last rounds have ended or take too long.

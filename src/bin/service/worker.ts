@@ -65,8 +65,8 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
       if ('orders' in message) resolve({ orders: message.orders, signals, takeIn, reportListening })
       else if ('measure' in message) sendMetrics(message.measure, source)
       else if ('passedOn' in message) passedOn.emit('all')
-      // A worker that does not listen yet has nothing to finish.
-      else if (!signals.emit(message.signal, message.signal)) process.exit(0)
+      // A worker that does not listen yet has nothing to finish, and reads new certificates at its start.
+      else if (!signals.emit(message.signal, message.signal) && message.signal !== 'SIGHUP') process.exit(0)
     })
   })
 }

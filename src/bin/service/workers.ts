@@ -11,7 +11,7 @@ import { serialQueue } from '../../async/concurrency.ts'
 import type { MetricsSource } from '../../http/metrics-server.ts'
 import { forkWorker, keepCommand } from './fork-worker.ts'
 import type { ListeningConfig } from './service-kind.ts'
-import { PIN_REFUSED, REFUSED, TRY_LATER } from './start-refusal.ts'
+import { PIN_REFUSED, REFUSED, TemporaryFailure, TRY_LATER } from './start-refusal.ts'
 import { MAX_END_MS } from './stopping.ts'
 import type { ListeningFacts, MessageOfWorker, MessageToWorker } from './worker.ts'
 import { addUpMetrics, type MeasuredWorker, sendToWorker } from './worker-metrics.ts'
@@ -114,7 +114,8 @@ export function createWorkers(options: WorkerOptions): Workers {
         return result
       } catch (error) {
         await endWorkers(pool, 'SIGINT').catch(() => undefined)
-        throw error
+        const { message } = error as Error
+        throw new TemporaryFailure(`the system starts no process for a worker: ${message}`, { cause: error })
       }
     },
     metrics: addUpMetrics(pool.running, pool.log),
