@@ -11,5 +11,5 @@ step('bundles', ['node', 'build/bundle.js'])
 // The types of a source that is there no more would be packed as well.
 rmSync(join(import.meta.dirname, '../dist/sdk/types'), { recursive: true, force: true })
 step('types of the SDK', ['tsc', '-p', 'sdk'])
-step('types of the element', ['tsc', '-p', 'sdk/element'])
+step('types of the element', ['tsc', '-p', 'sdk/element/tsconfig.pack.json'])
 step('bill of materials', ['node', 'build/sbom.js'])

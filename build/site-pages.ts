@@ -23,8 +23,8 @@ const INDEX = 'docs/README.md'
 const PICTURE = /\.(png|svg|jpg)$/
 const LANGUAGES: Readonly<Record<string, string>> = { '.cjs': 'js', '.sol': 'solidity', '.jsonl': 'json' }
 
-/** Makes the pages of the site from the files below `root`. */
-export function sitePages(root: string): Site {
+/** Makes the pages of the site from the files below `root`. With `isCodePlain`, pages of code have no colours. */
+export function sitePages(root: string, isCodePlain: boolean): Site {
   const pages = new Map<string, string>()
   const pictures = new Map<string, string>()
   const waiting = documentsOf(root)
@@ -32,7 +32,7 @@ export function sitePages(root: string): Site {
     const place = sitePath(source)
     if (pages.has(place)) continue
     const isDocument = source.endsWith('.md')
-    const text = isDocument ? readFileSync(join(root, source), 'utf8') : codePage(root, source)
+    const text = isDocument ? readFileSync(join(root, source), 'utf8') : codePage(root, source, isCodePlain)
     const movedText = mapLinks(text, (target) => {
       if (/^[a-z-]+:/.test(target) || target === '') return target
       const file = posix.normalize(isDocument ? posix.join(posix.dirname(source), target) : target).replace(/\/$/, '')
@@ -68,14 +68,14 @@ function relativeLink(from: string, to: string): string {
 }
 
 /** Writes a page that shows a file of code, or lists the files of a folder. Links in it are paths of the repository. */
-function codePage(root: string, file: string): string {
+function codePage(root: string, file: string, isPlain: boolean): string {
   const path = join(root, file)
   if (statSync(path).isDirectory()) {
     const names = readdirSync(path).filter((name) => !name.includes('.test.') && statSync(join(path, name)).isFile())
     return `# ${file}/\n\n${names.map((name) => `- [${name}](${file}/${name})`).join('\n')}\n`
   }
   const text = readFileSync(path, 'utf8')
-  const language = LANGUAGES[extname(file)] ?? extname(file).slice(1)
+  const language = isPlain ? 'txt' : (LANGUAGES[extname(file)] ?? extname(file).slice(1))
   return `# ${posix.basename(file)}\n\n\`${file}\`\n\n\`\`\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\`\`\n`
 }
 

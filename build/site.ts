@@ -8,7 +8,8 @@ const root = process.cwd()
 const site = join(root, 'docs', 'site')
 const outDir = resolve(process.argv[2] ?? join(site, 'dist'))
 
-const { pages, pictures, sidebar } = sitePages(root)
+// The colours of some hundred files of code take half of the time.
+const { pages, pictures, sidebar } = sitePages(root, process.env.DOCS_PLAIN_CODE === 'yes')
 // VitePress reads its pages from a folder, and the packages of the site must be found from there.
 const folder = join(site, 'pages')
 rmSync(folder, { recursive: true, force: true })

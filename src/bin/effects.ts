@@ -129,8 +129,14 @@ export async function openDatabase<C>(
   if (openFile !== undefined) return openFile(database.file, migrations)
   const wasMissing = isWalMissing(database.file)
   const store = await openSqlite<C>(database.file, migrations)
-  const noteUnlessMissing = (): Promise<void> => (wasMissing ? Promise.resolve() : noteClosed(database.file))
-  return { ...store, close: () => store.close().finally(noteUnlessMissing) }
+  const close = async (): Promise<void> => {
+    try {
+      await store.close()
+    } finally {
+      if (!wasMissing) await noteClosed(database.file)
+    }
+  }
+  return { ...store, close }
 }
 
 /** Reports that another process migrates the database for long, or has a table locked. */

@@ -48,7 +48,7 @@ function askEngine(job: number, hostRequest: HostRequest): HostResponse {
   port.postMessage({ job, hostRequest } satisfies HostRequestMessage)
   for (;;) {
     const signalBefore = Atomics.load(signal, 0)
-    const reply = receiveMessageOnPort(port) as { message: HostResponseMessage | ForgetMessage } | undefined
+    const reply: { message: HostResponseMessage | ForgetMessage } | undefined = receiveMessageOnPort(port)
     if (reply === undefined) Atomics.wait(signal, 0, signalBefore)
     else if ('forget' in reply.message) forgetComponent(reply.message)
     else if (reply.message.job === job) return unwrapResponse(reply.message.hostResponse)

@@ -33,7 +33,8 @@ describeInBrowser('the site of the documents', (openWindow) => {
   beforeAll(async () => {
     const folder = mkdtempSync(join(tmpdir(), 'vouchsafe-site-'))
     const words = ['build/docs-site.js', folder]
-    await promisify(execFile)(process.execPath, words, { cwd: ROOT, maxBuffer: 1e8 })
+    const env = { ...process.env, DOCS_PLAIN_CODE: 'yes' }
+    await promisify(execFile)(process.execPath, words, { cwd: ROOT, env, maxBuffer: 1e8 })
     server = createServer((request, response) => {
       const { pathname } = new URL(request.url ?? '/', 'http://localhost')
       const path = decodeURIComponent(pathname.endsWith('/') ? `${pathname}index.html` : pathname)

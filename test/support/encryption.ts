@@ -24,9 +24,8 @@ export interface JweParts {
 
 /** Returns the key of the request, with all its members. */
 export function responseKey(request: RequestObject): JWK & { readonly kid: string } {
-  const jwks = (request.client_metadata as { jwks?: unknown } | undefined)?.jwks as
-    | { keys: [JWK & { kid: string }] }
-    | undefined
+  const metadata: { jwks?: { keys: [JWK & { kid: string }] } } | undefined = request.client_metadata
+  const jwks = metadata?.jwks
   if (jwks === undefined) throw new Error('the request has no key')
   return jwks.keys[0]
 }

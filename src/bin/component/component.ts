@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { DEFAULT_LIMITS } from '../../component/runtime.ts'
+import { type ComponentCode, type ComponentDescription, DEFAULT_LIMITS } from '../../component/runtime.ts'
 import { bundleTest, readComponent } from '../../toolchain/bundle.ts'
 import { startRuntime } from '../../toolchain/places.ts'
 import { throwUnmade } from '../embedded-database/storage-advice.ts'
@@ -19,14 +19,23 @@ export async function runComponent(args: string[]): Promise<void> {
   return word === 'build' ? buildComponent(file, values) : testComponent(file)
 }
 
+/** Returns the kind and the hooks of a component, as an engine sees them. */
+async function describeComponent(component: ComponentCode): Promise<ComponentDescription> {
+  const runtime = await startRuntime(1, DEFAULT_LIMITS)
+  try {
+    return await runtime.describe(component)
+  } finally {
+    await runtime.close()
+  }
+}
+
 /** Builds a component. Writes no file if an engine would refuse it. */
 async function buildComponent(
   file: string,
   { out, json }: { readonly out?: string | undefined; readonly json: boolean },
 ) {
   const component = await readComponent(file)
-  const runtime = await startRuntime(1, DEFAULT_LIMITS)
-  const { kind, hooks } = await runtime.describe(component).finally(() => runtime.close())
+  const { kind, hooks } = await describeComponent(component)
   const outputFile = out ?? (kind === 'wasm' ? file : file.replace(/(\.[cm]?[jt]s)?$/, '.component.js'))
   if (outputFile !== file) writeComponent(outputFile, component.bytes)
   const { sha256, bytes } = component

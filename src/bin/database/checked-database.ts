@@ -101,11 +101,15 @@ async function openServiceFile<C extends GenerationCollections>(
     await noteClosed(file)
     throw error
   }
-  const recordClosing = (): Promise<void> => {
-    endMark()
-    return noteClosed(file)
+  const close = async (): Promise<void> => {
+    try {
+      await store.close()
+    } finally {
+      endMark()
+      await noteClosed(file)
+    }
   }
-  return { ...store, close: () => store.close().finally(recordClosing) }
+  return { ...store, close }
 }
 
 /** Returns the mistake for a database that could not be opened. */
