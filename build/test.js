@@ -5,7 +5,9 @@ import { step } from './step.js'
 
 const args = process.argv.slice(2)
 const installs =
-  lacking(['.']).length === 0 ? 'All packages are installed.' : 'Installs packages first (350 MB on the disk, once).'
+  lacking(['.']).length === 0
+    ? 'All packages are installed.'
+    : 'Installs packages first (some 320 MB on the disk, once).'
 const takes =
   args.length === 0
     ? 'Runs the tests, on SQLite and on PostgreSQL: about four minutes on two quiet cores (npm test -- src/codec runs some, VOUCHSAFE_TEST_ALL=yes npm test all).'
