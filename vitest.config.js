@@ -38,7 +38,7 @@ const BOTH = [
 /** What a run tries on PostgreSQL where it tries all. */
 const BOTH_LONG = [
   'test/attacks/issuer-{batch,deferred,notification,tx-code}.test.ts',
-  'test/e2e/{db-schema,retention,session-list,status,status-{events,processes}}.test.ts',
+  'test/e2e/{db-schema,removed-configuration,retention,session-list,status,status-{events,processes}}.test.ts',
   'test/faults/{backup,rolling-restart}.test.ts',
 ]
 /** What starts the most processes, what takes longest, and what reads documents and packages: a run tries it where it tries all. */

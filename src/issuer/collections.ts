@@ -26,6 +26,11 @@ export interface StoredConfiguration {
   readonly configuration: CredentialConfiguration
   /** Whether new sessions cannot use it any more. Existing sessions still can. */
   readonly removed: boolean
+  /**
+   * Until when the metadata of the service lists the removed configuration for existing sessions, in milliseconds since
+   * the epoch; absent if none needs it there, and in rows of earlier releases.
+   */
+  readonly listedUntil?: number
 }
 
 export interface DeferredTransaction {

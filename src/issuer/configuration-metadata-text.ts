@@ -8,13 +8,13 @@ import type { Configuration } from '../credential/format.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata, makeOlderConfigurationMetadata } from './configuration-metadata.ts'
-import { groupByScope, isOffered, largestBatch } from './configurations.ts'
+import { groupByScope, isListed, isOffered, largestBatch } from './configurations.ts'
 import type { ConfigurationsText, IssuerContext, MetadataVersion, OfferedConfigurationsText } from './context.ts'
 
 export interface ConfigurationTexts {
   /**
-   * Returns the text for all offered configurations, in the form of the final specification. Returns the same object
-   * while nothing has changed.
+   * Returns the text for all offered configurations, and for removed ones that sessions may need, in the form of the
+   * final specification. Its bytes are the same object while they have not changed.
    */
   readonly makeOfferedText: () => Promise<OfferedConfigurationsText>
   /** Returns the text for the configurations with these ids, including removed ones. */
@@ -33,7 +33,7 @@ type MetadataOf = typeof configurationMetadata | typeof makeOlderConfigurationMe
 const MAX_CACHED_MEMBERS = 1000
 const MAX_CACHED_SETS = 64
 
-export interface ConfigurationTextEffects extends Pick<IssuerContext, 'store' | 'loadConfiguration'> {
+export interface ConfigurationTextEffects extends Pick<IssuerContext, 'store' | 'loadConfiguration' | 'now'> {
   readonly getKeys: () => Pick<KeyRing, 'credentialSigner'>
   readonly config: Pick<IssuerConfig, 'draft13' | 'profile' | 'proofAlgorithms'>
 }
@@ -44,6 +44,7 @@ export function createConfigurationTexts({
   getKeys,
   loadConfiguration,
   config,
+  now,
 }: ConfigurationTextEffects): ConfigurationTexts {
   const cacheMembers = (metadataOf: MetadataOf) =>
     cacheById(MAX_CACHED_MEMBERS, async (id): Promise<ConfigurationMember | undefined> => {
@@ -61,20 +62,22 @@ export function createConfigurationTexts({
     return members.filter((member) => member !== undefined)
   }
   const textsOfSets = createPromiseCache<ConfigurationsText>(MAX_CACHED_SETS)
-  let latest: OfferedConfigurationsText | undefined
+  let latest: ConfigurationsText | undefined
   return {
     makeOfferedText: async () => {
       const rows = await store.list('credential_configuration')
-      const ids = rows.filter(({ value }) => isOffered(value, config)).map(({ id }) => id)
-      const current = textOf(await loadMembers(ids, 'final'))
-      if (latest?.digest === current.digest) return latest
-      latest = { ...current, idsByScope: await groupByScope({ loadConfiguration }, ids) }
-      return latest
+      const listedRows = rows.filter(({ value }) => isListed(value, config, now()))
+      const offeredRows = listedRows.filter(({ value }) => isOffered(value, config))
+      const current = textOf(await loadMembers(listedRows.map(idOf), 'final'))
+      if (latest?.digest !== current.digest) latest = current
+      return { ...latest, idsByScope: await groupByScope({ loadConfiguration }, offeredRows.map(idOf)) }
     },
     makeText: (ids, version) =>
       textsOfSets.get([version, ...ids].join('/'), async () => textOf(await loadMembers(ids, version))),
   }
 }
+
+const idOf = ({ id }: { readonly id: string }): string => id
 
 /** Joins the members of `credential_configurations_supported`. */
 function textOf(members: readonly ConfigurationMember[]): ConfigurationsText {

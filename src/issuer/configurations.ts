@@ -16,6 +16,7 @@ import { configurationMetadata } from './configuration-metadata.ts'
 import { refuseUnfitConfiguration } from './configuration-rules.ts'
 import type { IssuerContext, LoadedConfiguration } from './context.ts'
 import { findImageWarnings } from './credential-metadata-rules.ts'
+import { findEndOfNeed } from './end-of-need.ts'
 import { profileProblem } from './haip.ts'
 
 /** The maximum number of parsed configurations in the cache. */
@@ -75,12 +76,18 @@ export function isOffered(
   return !removed && (profile === undefined || profileProblem(configuration) === undefined)
 }
 
+/** Tests whether the metadata of the service lists the configuration: it is offered, or sessions may need it. */
+export function isListed(stored: StoredConfiguration, config: Pick<IssuerConfig, 'profile'>, now: Date): boolean {
+  const { removed, listedUntil = 0 } = stored
+  return isOffered({ ...stored, removed: removed && now.getTime() >= listedUntil }, config)
+}
+
 /**
  * Removes a new configuration again and refuses it, if others that were stored at the same time leave no room for it.
  */
 async function refuseAfterOthers(context: IssuerContext, id: string, caller: string): Promise<void> {
   const { json } = await context.offeredConfigurationsText.get()
-  if (json.byteLength > MAX_OFFERED_BYTES) await removeConfiguration(context, id, caller)
+  if (json.byteLength > MAX_OFFERED_BYTES) await recordRemoval(context, id, { caller, listedUntil: undefined })
   refuseLargeMetadata(json.byteLength)
 }
 
@@ -124,14 +131,26 @@ function logImageWarnings(log: IssuerContext['log'], id: string, configuration: 
   }
 }
 
-/** Removes the configuration for new sessions. Existing sessions keep it. Refuses with `not_found`. */
+/**
+ * Removes the configuration for new sessions. Existing sessions keep it, and the metadata of the service lists it as
+ * long as these may need it there. Refuses with `not_found`.
+ */
 export async function removeConfiguration(context: IssuerContext, id: string, caller: string): Promise<void> {
+  await getConfiguration(context, id)
+  await recordRemoval(context, id, { caller, listedUntil: await findEndOfNeed(context, id) })
+}
+
+async function recordRemoval(
+  context: IssuerContext,
+  id: string,
+  { caller, listedUntil }: { readonly caller: string; readonly listedUntil: number | undefined },
+): Promise<void> {
   const at = context.now().getTime()
   const otherChanges = [makeEventChange({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
   const removedConfiguration = await updateWith(context, 'credential_configuration', id, (configuration) =>
     configuration.removed
       ? refuseUnknownConfiguration(id)
-      : { value: { ...configuration, removed: true }, otherChanges },
+      : { value: { ...configuration, removed: true, ...(listedUntil && { listedUntil }) }, otherChanges },
   )
   if (removedConfiguration === undefined) refuseUnknownConfiguration(id)
   context.offeredConfigurationsText.invalidate()

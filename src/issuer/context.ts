@@ -23,7 +23,10 @@ export interface ConfigurationsText {
   readonly batchSize: number
 }
 
-/** The text for all configurations that new sessions may use, and the ids of those that have a scope, by scope. */
+/**
+ * The text for all configurations that the metadata of the service lists: those that new sessions may use, and removed
+ * ones that existing sessions may need. `idsByScope` has the ids of those that new sessions may use and have a scope.
+ */
 export interface OfferedConfigurationsText extends ConfigurationsText {
   readonly idsByScope: ReadonlyMap<string, readonly string[]>
 }
@@ -51,7 +54,7 @@ export interface IssuerContext extends AccessContext {
   readonly signInProvider: OpenidProvider | undefined
   /** Loads a configuration, removed or not. */
   readonly loadConfiguration: (id: string) => Promise<LoadedConfiguration | undefined>
-  /** The text for all configurations that new sessions may use. It may be one second behind other processes. */
+  /** The text for the metadata of the service. It may be one second behind other processes. */
   readonly offeredConfigurationsText: CachedValue<OfferedConfigurationsText>
   /** The type metadata, by `vct`. It may be one second behind other processes. */
   readonly typeMetadata: CachedValue<ReadonlyMap<string, string>>

@@ -54,7 +54,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
 }
 
 function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
-  const { store, getCurrentConfig = () => config } = effects
+  const { getCurrentConfig = () => config } = effects
   const pkcs11Tokens = effects.pkcs11Tokens && refuseWhileLost(effects.pkcs11Tokens)
   const getKeys = cacheDerived(
     () => getCurrentConfig().keys,
@@ -63,7 +63,7 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
   const loadConfiguration = createConfigurationLoader(effects)
   const secrets = secretsOf(getKeys())
   const decryptionKeys = getKeys().deriveDecryptionKeys()
-  const texts = createConfigurationTexts({ store, getKeys, loadConfiguration, config })
+  const texts = createConfigurationTexts({ ...effects, getKeys, loadConfiguration, config })
   return {
     ...effects,
     get config() {
