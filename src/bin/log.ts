@@ -48,15 +48,28 @@ export function createLog(service: string, { file, worker, extension }: LogOptio
   return log
 }
 
+/** A stream that `flush` of a log waits for, if it has something to wait for. */
+interface FlushedStream extends DestinationStream {
+  readonly flush?: (done: () => void) => void
+}
+
 /** Makes a stream that also sends each line to the collector, if there is an extension. */
-function copyLines(lines: DestinationStream, extension: LogExtension | undefined): DestinationStream {
+function copyLines(lines: DestinationStream, extension: LogExtension | undefined): FlushedStream {
   if (extension === undefined) return lines
   return {
     write: (line) => {
       lines.write(line)
       extension.copyLine(line)
     },
+    flush: (done) => void extension.flush().then(() => done()),
   }
+}
+
+/** Resolves when the lines of a log are written and sent, after which the process may end. Later lines are not sent. */
+export async function flushLog(log: Logger): Promise<void> {
+  await Promise.all([waitUntilWritten(), new Promise<void>((resolve) => log.flush(() => resolve()))])
+  // A failure to send is a line as well.
+  await waitUntilWritten()
 }
 
 /** Resolves when everything written to `output` has been accepted, or nothing reads it any more. */

@@ -22,6 +22,8 @@ export interface LogExtension {
   readonly getTraceMembers: () => object
   /** Queues a copy of a line for the collector, redacted as in the log. */
   readonly copyLine: (line: string) => void
+  /** Sends the queued copies, and the queued spans, within two seconds, and drops the rest. */
+  readonly flush: () => Promise<void>
 }
 
 export interface Telemetry {
@@ -31,8 +33,6 @@ export interface Telemetry {
   readonly traceStore: <C>(store: Store<C>, system: 'sqlite' | 'postgresql') => Store<C>
   readonly log: LogExtension
   readonly counts: TelemetryCounts
-  /** Sends the queued spans and lines within two seconds, and drops the rest. */
-  close(): Promise<void>
 }
 
 interface TelemetryOptions {
@@ -67,11 +67,11 @@ export function createTelemetry(config: TelemetryConfig, options: TelemetryOptio
     log: {
       getTraceMembers: () => traceMembersOf(tracer),
       copyLine: config.logs ? (line) => logs.add(logRecordText(JSON.parse(line) as JsonObject)) : () => undefined,
+      flush: async () => {
+        await Promise.all([traces.close(CLOSE_MS), logs.close(CLOSE_MS)])
+      },
     },
     counts: { traces: traces.counts, logs: logs.counts },
-    close: async () => {
-      await Promise.all([traces.close(CLOSE_MS), logs.close(CLOSE_MS)])
-    },
   }
 }
 

@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type CollectedSpan, type Collector, openCollector, startCollector } from '../support/collector.ts'
-import { startCommand, temporaryDirectory } from '../support/command.ts'
+import { startCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { snippetsOf } from '../support/documents.ts'
 import { makeEngine } from '../support/engine-process.ts'
 import { freePort } from '../support/free-port.ts'
@@ -328,6 +328,21 @@ describe('a collector', () => {
     const { status, stdout } = await endService(service, 'SIGTERM')
     expect([status, stdout.includes('stopping_hard'), stdout.includes('"event":"stopped"')]).toEqual([0, false, true])
     if (answer === undefined) expect(stdout).toContain('"event":"telemetry_not_sent","signal":"traces"')
+  })
+
+  it('is sent the last line of a service that stops, and the warnings of one that does not start', async () => {
+    const collector = await startCollector()
+    const linesOf = (service: string) => collector.logs.filter((log) => log.service === service).map(({ body }) => body)
+    const telemetry = (serviceName: string) => ({ telemetry: { endpoint: collector.url, serviceName } })
+    const running = await startForTest(
+      'verifier',
+      await serviceDirectory('verifier', { port: 0, ...telemetry('stops') }),
+    )
+    const taken = await serviceDirectory('verifier', { port: running.port, ...telemetry('taken') })
+    expect((await vouchsafe(['verifier'], { cwd: taken })).status).toBe(75)
+    expect(linesOf('taken')).toContainEqual(expect.stringContaining('CN=verifier is valid until'))
+    await endService(running, 'SIGTERM')
+    expect(linesOf('stops')).toContain('stopped')
   })
 
   it('counts what it took', async () => {

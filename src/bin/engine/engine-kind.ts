@@ -130,7 +130,7 @@ function createReplacedEnd(log: Logger): () => never {
     if (!isEnding) {
       isEnding = true
       log.fatal({ event: 'database_replaced' }, REPLACED)
-      exitAfterLog(TRY_LATER)
+      exitAfterLog(log, TRY_LATER)
     }
     throw new Error(REPLACED)
   }
@@ -143,7 +143,7 @@ function createReplacedEnd(log: Logger): () => never {
 async function keepDatabase({ lock, store, witness }: EngineParts, log: Logger): Promise<void> {
   if ((await readWitness(store)) === witness && (await lock.keep())) return
   log.fatal({ event: 'database_taken' }, TAKEN)
-  exitAfterLog(TRY_LATER)
+  exitAfterLog(log, TRY_LATER)
 }
 
 async function buildServer(

@@ -9,7 +9,7 @@ import type { App } from '../../http/app-type.ts'
 import { takeInByPass } from '../../http/close-listener.ts'
 import { createMetricsServer } from '../../http/metrics-server.ts'
 import { files, now } from '../effects.ts'
-import { createLog } from '../log.ts'
+import { createLog, flushLog } from '../log.ts'
 import { chooseDefaultHost, findListenAddress } from '../network/network.ts'
 import { addEnvironment, type ConfigFileResult, describeMissingFile, readConfigFile } from './config-file.ts'
 import { kindLoaders } from './kind-loaders.ts'
@@ -86,20 +86,20 @@ export async function runService(name: ServiceName, options: StartOptions): Prom
     if (mistakes.length > 0)
       reportMistakes(log, options.configFile, nameVariables(kind.settings, mistakes, process.env))
     // The connection with the primary process would keep this process alive.
-    if (mistakes.length > 0 && primary !== undefined) exitAfterLog(REFUSED)
+    if (mistakes.length > 0 && primary !== undefined) exitAfterLog(log, REFUSED)
   } catch (err) {
     if (err instanceof TemporaryFailure) {
       reportTemporaryFailure(log, err)
-      if (primary !== undefined) exitAfterLog(TRY_LATER)
+      if (primary !== undefined) exitAfterLog(log, TRY_LATER)
       return
     }
     if (err instanceof PinRefusal) {
       reportMistakes(log, options.configFile, [err.message])
-      if (primary !== undefined) exitAfterLog(PIN_REFUSED)
+      if (primary !== undefined) exitAfterLog(log, PIN_REFUSED)
       return
     }
     log.fatal({ event: 'start_failed', err }, 'not started; err says why')
-    if (primary !== undefined) exitAfterLog(REFUSED)
+    if (primary !== undefined) exitAfterLog(log, REFUSED)
     throw err
   }
 }
@@ -134,7 +134,6 @@ export async function buildService<Config extends ListeningConfig, Parts>(
       if (workEnd !== undefined) await endsWithin(workEnd, STOP_WAIT_MS)
       await stopTasks()
       await kind.closeParts(parts)
-      await observability.telemetry?.close()
     },
   }
 }
@@ -164,21 +163,28 @@ async function startService(kind: ServiceKind, starting: StartingProcess): Promi
   const workersMistake = findWorkersMistake(config)
   if (workersMistake !== undefined) return [workersMistake]
   const observability = await openObservability(kind.name, config.telemetry, { ownLog, worker: primary?.orders.number })
-  if (primary === undefined) logConfigurationNotes(observability.log, configFile, warnings)
+  if (primary === undefined) {
+    const missingFile = describeMissingFile(configFile)
+    if (missingFile !== undefined) observability.log.info({ event: 'no_configuration_file' }, missingFile)
+    for (const warning of warnings) observability.log.warn({ event: 'configuration_warning', warning }, warning)
+  }
   const rereading = {
     readSettings: readConfig,
     findRestartMistakes: (next: ListeningConfig) => kind.findRestartMistakes(config, next),
   }
-  const preparedService = { kind, config, settings: file.value, rereading, observability }
-  return primary === undefined && (config.workers ?? 1) > 1
-    ? runPrimary(preparedService, starting)
-    : runServer(preparedService, starting)
+  return runPrepared({ kind, config, settings: file.value, rereading, observability }, starting)
 }
 
-function logConfigurationNotes(log: Logger, configFile: string, warnings: readonly string[]): void {
-  const missingFile = describeMissingFile(configFile)
-  if (missingFile !== undefined) log.info({ event: 'no_configuration_file' }, missingFile)
-  for (const warning of warnings) log.warn({ event: 'configuration_warning', warning }, warning)
+/** Runs a service. Where it does not start, sends the lines of its log, which {@link exitAfterLog} does otherwise. */
+async function runPrepared(preparedService: PreparedService, starting: StartingProcess): Promise<readonly string[]> {
+  const { config, observability } = preparedService
+  const run = starting.primary === undefined && (config.workers ?? 1) > 1 ? runPrimary : runServer
+  const mistakes = await run(preparedService, starting).catch(async (error: unknown) => {
+    await flushLog(observability.log)
+    throw error
+  })
+  if (mistakes.length > 0) await flushLog(observability.log)
+  return mistakes
 }
 
 function readSettings(kind: ServiceKind, { configFile, workers }: StartOptions): ConfigFileResult {
@@ -221,7 +227,7 @@ async function runPrimary(
   { signals, reloadSignal }: StartingProcess,
 ): Promise<readonly string[]> {
   const { config, settings, rereading } = preparedService
-  const { log, telemetry } = preparedService.observability
+  const { log } = preparedService.observability
   const findMistakes = (): readonly string[] => {
     const result = rereadSettings(rereading)
     return 'mistakes' in result ? result.mistakes : []
@@ -232,7 +238,7 @@ async function runPrimary(
     try {
       await workers.end(signal)
     } finally {
-      await Promise.all([management?.close(), telemetry?.close()])
+      await management?.close()
     }
   }
   stopOnSignal(end, log, signals)
@@ -240,7 +246,7 @@ async function runPrimary(
   if ('isStopping' in workersStart) return []
   // The worker has reported why it cannot start.
   if ('status' in workersStart) {
-    exitAfterLog(workersStart.status)
+    exitAfterLog(log, workersStart.status)
     return []
   }
   const problem = management && (await listenAt(management, { ...config.management, within: 'management.' }))
@@ -253,7 +259,7 @@ async function runPrimary(
   void workersStart.givenUp.then(async (worker) => {
     log.fatal({ event: 'worker_given_up', worker }, GIVEN_UP)
     await end('SIGINT').catch(() => undefined)
-    exitAfterLog(1)
+    exitAfterLog(log, 1)
   })
   return []
 }

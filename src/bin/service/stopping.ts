@@ -4,7 +4,7 @@ import type { Stopping } from '../../config/stopping.ts'
 import type { App } from '../../http/app-type.ts'
 import type { TakeIn } from '../../http/close-listener.ts'
 import { sleep } from '../effects.ts'
-import { waitUntilWritten } from '../log.ts'
+import { flushLog } from '../log.ts'
 
 /** The source of signals: the process, or the primary process for a worker. */
 export interface Signals {
@@ -37,11 +37,11 @@ export function stopOnSignal(end: (signal: string) => Promise<void>, log: Logger
     end(signal).then(
       () => {
         log.info({ event: 'stopped' }, 'stopped')
-        exitAfterLog(0)
+        exitAfterLog(log, 0)
       },
       (err: unknown) => {
         log.fatal({ event: 'stop_failed', err }, 'not stopped cleanly')
-        exitAfterLog(1)
+        exitAfterLog(log, 1)
       },
     )
   }
@@ -79,11 +79,11 @@ export async function endService(
   await closing
 }
 
-/** Exits when the log is written, or after a time limit if its reader is slow. */
-export function exitAfterLog(status: number): void {
+/** Exits when the log is written and sent, or after a time limit if its reader or the collector is slow. */
+export function exitAfterLog(log: Logger, status: number): void {
   const exit = (): never => process.exit(status)
   setTimeout(exit, LAST_WAIT_MS)
-  void waitUntilWritten().then(exit)
+  void flushLog(log).then(exit)
 }
 
 /** Closes the connections whose requests have not ended, or whose responses were not read, at the time limit. */
