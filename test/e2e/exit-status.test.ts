@@ -46,6 +46,8 @@ const rows: readonly (readonly [status: 0 | 1 | 2, words: string, error?: 'usage
   [0, 'secret key new.key'],
   [1, 'secret key list.json'],
   [2, 'secret put --json', 'usage'],
+  [2, `secret status --contract 0x${'11'.repeat(20)} --id 1 --rpc nowhere --json`, 'usage'],
+  [2, `secret put --contract 0x${'11'.repeat(20)} --file list.json --max-gas-price 1.5 --json`, 'usage'],
 ]
 
 function prepared(certificate: string): string {

@@ -19,7 +19,7 @@ import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { now, outbound } from '../effects.ts'
 import { PRIVATE } from '../files/directory.ts'
 import { readKey } from '../secret/files.ts'
-import { commandName } from '../terminal/command-line.ts'
+import { commandName, UsageError } from '../terminal/command-line.ts'
 import { openBlockFiles } from './block-files.ts'
 import { createHttpJsonRpc } from './json-rpc-http.ts'
 
@@ -49,28 +49,34 @@ export interface Connection {
 
 const DEFAULT_DIRECTORY = join('data', 'chain')
 const KEY_BYTES = 32
+/** The option with the directory of a local chain, by the command that has it. */
+const DIRECTORY_OPTION = { chain: '--dir', secret: '--chain' } as const
+
+type ChainCommand = keyof typeof DIRECTORY_OPTION
 
 export interface ConnectOptions {
   /** Whether to create a missing local chain. */
   readonly createsChain?: boolean
-  /** The setting or option with the directory, for messages. */
-  readonly option?: string
+  /** The command that connects. */
+  readonly command?: ChainCommand
   /** The ABI with the errors of the called contracts. */
   readonly abi?: readonly AbiItem[]
 }
 
 /**
- * Opens the chain. Throws a message for the user if it cannot be reached, or does not exist and `createsChain` is not
- * set.
+ * Opens the chain. Throws a {@link UsageError} if the options are wrong, and a message for the user if the chain cannot
+ * be reached, or does not exist and `createsChain` is not set.
  */
 export async function connect(
   { dir, rpc: url, key, 'max-gas-price': maxGasPrice }: ChainLocation,
-  { createsChain = false, option = '--dir', abi = [] }: ConnectOptions = {},
+  { createsChain = false, command = 'chain', abi = [] }: ConnectOptions = {},
 ): Promise<Connection> {
+  const option = DIRECTORY_OPTION[command]
   if (dir !== undefined && url !== undefined)
-    throw new Error('A chain is in a directory or at a URL: give --dir or --rpc.')
-  if (url !== undefined && !/^https?:\/\//.test(url)) throw new Error(`--rpc ${url} is not a URL of http or https`)
-  const limits = { mostGasPrice: maxGasPrice === undefined ? DEFAULT_MAX_GAS_PRICE : parseGasPrice(maxGasPrice) }
+    throw new UsageError(command, `a chain is in a directory or at a URL: give ${option} or --rpc`)
+  if (url !== undefined && !/^https?:\/\//.test(url))
+    throw new UsageError(command, `--rpc ${url} is not a URL of http or https`)
+  const limits = { mostGasPrice: parseGasPrice(command, maxGasPrice) }
   const directory = url === undefined ? (dir ?? DEFAULT_DIRECTORY) : undefined
   const isNew = directory !== undefined && !existsSync(directory)
   if (isNew && !createsChain) {
@@ -90,12 +96,13 @@ export async function connect(
   return { rpc, node: createEvmNode(rpc), chain, head, directory, isNew, readAccountKey, limits }
 }
 
-/** Returns the price of `text`, a whole number of gwei, in wei. Throws a message for the user. */
-function parseGasPrice(text: string): bigint {
+/** Returns the price of `text`, a whole number of gwei, in wei, or the default. Throws a {@link UsageError}. */
+function parseGasPrice(command: ChainCommand, text: string | undefined): bigint {
+  if (text === undefined) return DEFAULT_MAX_GAS_PRICE
   const { least, most } = GAS_PRICE_GWEI
   const gwei = /^\d{1,10}$/.test(text) ? BigInt(text) : 0n
   if (gwei < least || gwei > most)
-    throw new Error(`--max-gas-price ${text} is not a whole number of gwei from ${least} to ${most}`)
+    throw new UsageError(command, `--max-gas-price ${text} is not a whole number of gwei from ${least} to ${most}`)
   return gwei * WEI_PER_GWEI
 }
 

@@ -11,11 +11,8 @@ import type { SecretCommand, SecretOptions } from './words.ts'
 
 /** Opens the command. The signer is the key of `--key`; on a local chain, the default is that of `vouchsafe chain`. */
 export async function openCommand(options: SecretOptions): Promise<SecretCommand> {
-  if (options.chain !== undefined && options.rpc !== undefined) {
-    throw new UsageError('secret', 'a chain is in a directory or at a URL: give --chain or --rpc')
-  }
   const location = { dir: options.chain, rpc: options.rpc, 'max-gas-price': options.maxGasPrice }
-  const connection = await connect(location, { option: '--chain' })
+  const connection = await connect(location, { command: 'secret' })
   const { chain, limits } = connection
   const { contract } = options
   const client = engineClient({ chain, contract, fetch: globalThis.fetch, now, random, wait: sleep })
