@@ -33,7 +33,7 @@ interface AuthorizationParameters {
   readonly clientId: string
   readonly redirectUri: string
   readonly state: string
-  readonly verifier: string
+  readonly codeVerifier: string
   readonly dpop: DpopKey | undefined
 }
 
@@ -109,7 +109,7 @@ async function makeAuthorizationParameters(
     clientId: chooseClientId(wallet, metadata),
     redirectUri,
     state: toBase64url(wallet.random(32)),
-    verifier: toBase64url(wallet.random(32)),
+    codeVerifier: toBase64url(wallet.random(32)),
     dpop: algorithms.includes(DPOP_ALGORITHM) ? await makeDpopKey(wallet) : undefined,
   }
 }
@@ -118,7 +118,7 @@ async function makeAuthorizationParameters(
 async function pushAuthorizationRequest(
   wallet: WalletContext,
   { pushEndpoint: url, metadata }: CodeFlowServer,
-  { clientId, redirectUri, state, verifier, dpop }: AuthorizationParameters,
+  { clientId, redirectUri, state, codeVerifier, dpop }: AuthorizationParameters,
   credentials: RequestedCredentials,
 ): Promise<string> {
   const form = {
@@ -126,7 +126,7 @@ async function pushAuthorizationRequest(
     client_id: clientId,
     redirect_uri: redirectUri,
     state,
-    code_challenge: digestOf(verifier),
+    code_challenge: digestOf(codeVerifier),
     code_challenge_method: 'S256',
     ...credentialParameters(credentials),
     ...(credentials.issuerState !== undefined && { issuer_state: credentials.issuerState }),
@@ -199,7 +199,7 @@ function redeemAuthorizationCode(
   const form = {
     grant_type: AUTHORIZATION_CODE_GRANT,
     code,
-    code_verifier: request.verifier,
+    code_verifier: request.codeVerifier,
     redirect_uri: request.redirectUri,
     client_id: request.clientId,
   }

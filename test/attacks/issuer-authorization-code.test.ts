@@ -735,7 +735,7 @@ describe('an attack on the authorization code flow', () => {
         code.split('.')[1] ?? '',
         browser.cookie?.split('=')[1] ?? '',
         new URL(address).searchParams.get('completion') ?? '',
-        wallet.verifier,
+        wallet.codeVerifier,
         requestUri.slice(-40),
       ]
       expect(secrets.every((secret) => secret.length > 20)).toBe(true)

@@ -365,8 +365,8 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
   })
 
   it('fapi2-security-profile-final-par-plain-pkce-rejected', async () => {
-    const { form, verifier } = await asking(client, { code_challenge_method: 'plain' })
-    await expectOauthError(await post(client, PAR, { ...form, code_challenge: verifier }), ['invalid_request'])
+    const { form, codeVerifier } = await asking(client, { code_challenge_method: 'plain' })
+    await expectOauthError(await post(client, PAR, { ...form, code_challenge: codeVerifier }), ['invalid_request'])
   })
 
   it('fapi2-security-profile-final-par-without-duplicate-parameters', async () => {

@@ -46,24 +46,24 @@ export async function offerFor(services: Services, configurationId: string, more
   return { sessionId, issuerState: grants.authorization_code?.issuer_state ?? '' }
 }
 
-/** A wallet with a verifier of its own, and the right request of it. */
+/** A wallet with a code verifier of its own, and the right request of it. */
 export interface CodeWallet {
-  readonly verifier: string
+  readonly codeVerifier: string
   readonly form: Form
 }
 
 export function walletAsking(more: Form = { scope: SCOPE }): CodeWallet {
-  const verifier = randomBytes(32).toString('base64url')
+  const codeVerifier = randomBytes(32).toString('base64url')
   const form = {
     response_type: 'code',
     client_id: CLIENT_ID,
     redirect_uri: REDIRECT_URI,
     state: 'state-of-the-wallet',
-    code_challenge: sha256(verifier),
+    code_challenge: sha256(codeVerifier),
     code_challenge_method: 'S256',
     ...more,
   }
-  return { verifier, form }
+  return { codeVerifier, form }
 }
 
 /** Returns the form without some of its members. */
@@ -171,9 +171,9 @@ export async function authorizeForCode(
   return { services, wallet, browser, requestUri, interaction, sessionId, response: answer, form }
 }
 
-export function tokenForm({ verifier, form }: CodeWallet, code: string): Form {
+export function tokenForm({ codeVerifier, form }: CodeWallet, code: string): Form {
   const { client_id: clientId = '', redirect_uri: redirectUri = '' } = form
-  const grant = { grant_type: 'authorization_code', code, code_verifier: verifier }
+  const grant = { grant_type: 'authorization_code', code, code_verifier: codeVerifier }
   return { ...grant, client_id: clientId, redirect_uri: redirectUri }
 }
 

@@ -19,7 +19,7 @@ import type { TokenRequest } from './schemas.ts'
 type RequestRow = Row<StoredAuthorizationRequest> & { readonly id: string }
 
 /** The form of a code_verifier. RFC 7636 section 4.1. */
-const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
+const CODE_VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const UNKNOWN_CODE = 'the authorization code is unknown or has expired; begin anew with an authorization request'
 const REPLAYED_CODE = 'the authorization code has been used, and what it gave is good no more; begin anew'
 
@@ -84,11 +84,12 @@ function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client
   if (form.redirect_uri !== request.redirectUri) {
     refuse('invalid_grant', 'redirect_uri: it is not that of the authorization request')
   }
-  const verifier = form.code_verifier ?? ''
+  const codeVerifier = form.code_verifier ?? ''
   // RFC 7636 section 4.6: a missing code_verifier is refused like a wrong one.
-  if (!verifier) refuse('invalid_grant', 'code_verifier is missing')
-  if (!VERIFIER.test(verifier)) refuse('invalid_request', 'code_verifier: it needs 43 to 128 unreserved characters')
-  if (!isSameSecret(digestOf(verifier), request.codeChallenge)) {
+  if (!codeVerifier) refuse('invalid_grant', 'code_verifier is missing')
+  if (!CODE_VERIFIER.test(codeVerifier))
+    refuse('invalid_request', 'code_verifier: it needs 43 to 128 unreserved characters')
+  if (!isSameSecret(digestOf(codeVerifier), request.codeChallenge)) {
     refuse('invalid_grant', 'code_verifier: it is not that of code_challenge')
   }
 }
