@@ -1,4 +1,4 @@
-// Runs one command of a longer task, shows it, and ends the task when it fails.
+// Runs one command of a longer task, shows it and how long it took, and ends the task when it fails.
 import './node-version.cjs'
 import { spawnSync } from 'node:child_process'
 import { delimiter, join } from 'node:path'
@@ -10,11 +10,12 @@ const bins = ['.', 'build/lint'].map((folder) => join(root, folder, 'node_module
 /** Runs `command`, a program of these folders or `node`, with its arguments. */
 export function step(title, [command, ...args], { quiet = false } = {}) {
   if (!quiet) process.stderr.write(`\n> ${title}\n`)
+  const started = Date.now()
   const { status, signal, error } = spawnSync(programOf(command), args, { ...options(), stdio: 'inherit' })
-  if (status === 0) return
-  if (!quiet)
-    process.stderr.write(`\n${title}: failed${signal ? ` (${signal})` : ''}${error ? `: ${error.message}` : ''}\n`)
-  process.exit(status ?? 1)
+  const end = status === 0 ? 'done' : `failed${signal ? ` (${signal})` : ''}${error ? `: ${error.message}` : ''}`
+  const seconds = ((Date.now() - started) / 1000).toFixed(1)
+  if (!quiet) process.stderr.write(`${title}: ${end}, after ${seconds} s\n`)
+  if (status !== 0) process.exit(status ?? 1)
 }
 
 function programOf(command) {
