@@ -122,12 +122,13 @@ describe('vouchsafe issuer and verifier', () => {
     if (text !== undefined) writeFileSync(join(directory, config), text)
     const end = await vouchsafe(['verifier', '--config', config], { cwd: directory })
     expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(mistake)]])
+    expect(end.stderr).not.toContain('settings are those of the environment')
   })
 
   it('says that there is no file where the environment has settings, whether they are enough or not', async () => {
     const directory = await serviceDirectory('verifier', { port: 0 })
     const words = ['verifier', '--config', 'conf/sever.json']
-    const hint = `there is no conf/sever.json in ${directory}: all settings are those of the environment`
+    const hint = `there is no file ${join(directory, words[2] ?? '')}: all settings are those of the environment`
     const refused = await vouchsafe(words, { cwd: directory, env: { VOUCHSAFE_PORT: '0' } })
     expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining(`\n${hint}\n`)])
     const { child, ended } = startCommand(words, { cwd: directory, env: moveSettingsToEnvironment(directory) })

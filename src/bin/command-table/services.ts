@@ -13,7 +13,7 @@ const SERVICE_EXITS = {
   0: 'a signal (SIGTERM, SIGINT) stopped the service, and what ran has ended',
   1: 'the service stopped before what ran had ended: it took too long, or a second signal came; or one of its workers ended again and again',
   2: `the service cannot start: every mistake of its configuration is told; or ${WRONG_WORDS}`,
-  75: 'the service cannot start now: its port is in use, its address or the token of a key is not there, or its database cannot be reached or takes no writes; start it again',
+  75: 'the service cannot start now: its port is in use, its address or the token of a key is not there, the system starts no process for a worker, or its database cannot be reached or takes no writes; start it again',
 } as const
 
 export const serviceCommands = {

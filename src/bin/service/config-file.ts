@@ -115,10 +115,10 @@ function lineAndColumn(text: string, position: number): string {
   return `line ${linesBefore.length}, column ${(linesBefore.at(-1) ?? '').length + 1}`
 }
 
-/** Returns that a configuration file is missing, so that the environment has all settings; undefined if it is there. */
+/** Returns that all settings are those of the environment, because the file is missing; undefined if it is not so. */
 export function describeMissingFile(configFile: string): string | undefined {
-  if (existsSync(configFile)) return undefined
-  return `there is no ${configFile} in ${process.cwd()}: all settings are those of the environment`
+  if (existsSync(configFile) || !hasSettings(process.env)) return undefined
+  return `there is no file ${resolve(configFile)}: all settings are those of the environment`
 }
 
 /** Returns what the operator should know of a configuration file beside the mistakes in its settings. */
