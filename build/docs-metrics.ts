@@ -53,7 +53,7 @@ function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
   const store = {} as Parameters<typeof createServiceMetrics>[1]['store']
   const reads = { checkReady: failIfRead, listNewestStates: failIfRead, readTrustListEnds: failIfRead }
   const state = { getConfig: failIfRead, store, ...reads }
-  return createServiceMetrics(name, { ...state, conflicts, now: failIfRead, getTokenKeyStates: failIfRead }).registry
+  return createServiceMetrics(name, { ...state, conflicts, now: failIfRead, getPkcs11KeyStates: failIfRead }).registry
 }
 
 function engineRegistry(): Registry {

@@ -11,6 +11,6 @@ export interface Task {
   readonly run: (stop?: AbortSignal, isClockDoubtful?: () => boolean) => Promise<void>
   /** Whether there is a last round when the service stops. */
   readonly atStop?: boolean
-  /** Whether all that a round does is to end or delete what is due: there is none while the clock is doubtful. */
-  readonly endsByClock?: boolean
+  /** Whether rounds are skipped while the clock is doubtful, since all that they do is to end or delete what is due. */
+  readonly needsTrustedClock?: boolean
 }

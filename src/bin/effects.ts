@@ -13,7 +13,7 @@ import { longestRetentionMs } from '../config/retention.ts'
 import type { Outbound } from '../http/outbound.ts'
 import { loadPkcs11js } from '../keys/pkcs11/module.ts'
 import { createPkcs11Tokens, type Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
-import { type EncryptionCollections, encryptStore, makeEncryptionKey } from '../store/encrypted.ts'
+import { type EncryptionCollections, encryptStore, makeDatabaseKey } from '../store/encrypted.ts'
 import type { OriginWatch } from '../store/postgres-origin.ts'
 import { type ConflictCounts, createRetryOnConflict } from '../store/retry.ts'
 import { openSqlite } from '../store/sqlite.ts'
@@ -93,7 +93,7 @@ export function encryptDatabase<C extends EncryptionCollections>(
   collections: readonly (keyof C & string)[],
   { encryptionKeys, retention }: Pick<CommonConfig, 'encryptionKeys' | 'retention'>,
 ): Promise<Store<C>> {
-  const keys = encryptionKeys.map(makeEncryptionKey)
+  const keys = encryptionKeys.map(makeDatabaseKey)
   return encryptStore(store, { keys, collections, random, now: now(), retentionMs: longestRetentionMs(retention) })
 }
 

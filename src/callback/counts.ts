@@ -16,7 +16,7 @@ export interface CallbackCounts {
 /** The most rows of each kind that are counted. */
 const MAX_COUNTED_ROWS = 1000
 
-/** Counts the sessions with waiting events and the dead events, each up to {@link MAX_COUNTED_ROWS}. */
+/** Counts the sessions with waiting events and the dead callbacks, each up to {@link MAX_COUNTED_ROWS}. */
 export async function countCallbacks<C extends CallbackCollections>(serviceStore: Store<C>): Promise<CallbackCounts> {
   const store = partOf<C, CallbackCollections>(serviceStore)
   const queues = await store.listDue('callback', END_OF_TIME, MAX_COUNTED_ROWS)

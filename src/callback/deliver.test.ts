@@ -96,7 +96,7 @@ describe('a callback', () => {
     expect(line).toMatchObject({
       event: 'callback_failed',
       callback: 'e1',
-      problem: expect.stringMatching(/mistake/) as string,
+      problem: expect.stringMatching(/internal error/) as string,
     })
     expect(line).toMatchObject({
       error: { name: 'TypeError', stack: expect.stringContaining('deliver.test.ts') as string },
@@ -313,7 +313,7 @@ describe('a callback', () => {
     time += 25 * HOUR
     await deliver()
     expect([await pending(), await dead(), asked]).toEqual([[], ['e1'], []])
-    expect((await store.get('dead_callback', 'e1'))?.value.problem).toMatch(/mistake of this service/)
+    expect((await store.get('dead_callback', 'e1'))?.value.problem).toMatch(/internal error of this service/)
   })
 
   it('whose session is gone is given up at once', async () => {

@@ -14,7 +14,7 @@ import type { RetryOnConflict } from '../store/retry.ts'
 import { type Change, type DueRow, END_OF_TIME, type Row } from '../store/store.ts'
 import { type SeparatedRows, separateUnreadable } from '../store/unreadable-rows.ts'
 import { FIRST_PACE, isPausing, type Pace, paceAfterFailure, paceAfterSuccess, retryDelayMs } from './pace.ts'
-import { type DeliveryResult, describeOwnMistake, postCallback } from './post.ts'
+import { type DeliveryResult, makeInternalFailure, postCallback } from './post.ts'
 import {
   type CallbackCollections,
   type CallbackQueue,
@@ -201,7 +201,7 @@ async function postReservedEvent(context: Round, { sessionId, event }: Reservati
   try {
     data = await context.loadCallbackData(sessionId, event.data)
   } catch (error) {
-    return describeOwnMistake(error)
+    return makeInternalFailure(error)
   }
   return data === undefined ? SESSION_GONE : postCallback(context, event, data, context.now())
 }

@@ -44,13 +44,14 @@ export async function postCallback(
   } catch (error) {
     return error instanceof OutboundError
       ? { delivered: false, problem: error.message, retryAfterMs: 0 }
-      : describeOwnMistake(error)
+      : makeInternalFailure(error)
   }
 }
 
 /** Returns the result of a delivery that an error of this service prevented. */
-export function describeOwnMistake(error: unknown): DeliveryResult {
-  const problem = 'it was not sent, by a mistake of this service; the line callback_failed of its log has the error'
+export function makeInternalFailure(error: unknown): DeliveryResult {
+  const problem =
+    'it was not sent, because of an internal error of this service; the line callback_failed of its log has the error'
   return { delivered: false, problem, retryAfterMs: 0, error }
 }
 
@@ -63,8 +64,8 @@ function readDeliveryResult({ status, headers }: HttpClientResponse, now: Date):
 /** Returns what the operator may look at, for a status that says it. */
 function hintOf(status: number): string {
   if (status >= 300 && status < 400) return ', and redirects are not followed'
-  const isUnbelieved = status === 401 || status === 403
-  return isUnbelieved ? '; compare its secret and API key with sessionCallback, and the clocks of both' : ''
+  const isUnauthorized = status === 401 || status === 403
+  return isUnauthorized ? '; compare its secret and API key with sessionCallback, and the clocks of both' : ''
 }
 
 /** Parses `Retry-After` (RFC 9110), which has seconds or a date. Returns 0 when it is absent or invalid. */

@@ -47,7 +47,7 @@ export interface DeadCallback {
 export type CallbackCollections = {
   /** The queues by session id. A row is due when its first event has to be delivered. */
   callback: CallbackQueue
-  /** The dead events by event id. A row is due when it has to be deleted. */
+  /** The dead callbacks by event id. A row is due when it has to be deleted. */
   dead_callback: DeadCallback
 }
 
@@ -97,7 +97,7 @@ export function makeDequeueChange(sessionId: string, version: number, queue: Cal
   return { update: 'callback', id: sessionId, version, value, dueAt: immediateDueTime(now) }
 }
 
-/** Returns the time when a dead event is deleted. */
+/** Returns the time when a dead callback is deleted. */
 export function deletionTimeOf({ diedAt }: Pick<DeadCallback, 'diedAt'>): Date {
   return new Date(diedAt + DEAD_CALLBACK_LIFETIME_MS)
 }
@@ -114,14 +114,14 @@ export function makeDeadCallbackChange(
   return { insert: 'dead_callback', id: event.id, value, dueAt: deletionTimeOf(value), createdAt: now }
 }
 
-/** The changes that queue a dead event again, and the session of the event. */
+/** The changes that queue a dead callback again, and the session of the event. */
 interface Requeueing {
   readonly changes: readonly CallbackChange[]
   readonly sessionId: string
 }
 
 /**
- * Creates the changes that queue a dead event again; it is tried for as long as a new event. Returns undefined when
+ * Creates the changes that queue a dead callback again; it is tried for as long as a new event. Returns undefined when
  * there is no such event.
  */
 export async function makeRequeueChanges(

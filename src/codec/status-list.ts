@@ -4,10 +4,10 @@
  */
 
 /** The media types of status list tokens. Token Status List, Status List Request. */
-export const STATUS_LIST_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
+export const STATUS_LIST_MEDIA_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
 
 /** The media type of identifier lists. ISO/IEC 18013-5, second edition, 12.3.6.4. */
-export const IDENTIFIER_LIST_TYPE = 'application/identifierlist+cwt'
+export const IDENTIFIER_LIST_MEDIA_TYPE = 'application/identifierlist+cwt'
 
 /**
  * The numbers of CWT claims. RFC 8392 section 4; Token Status List, IANA Considerations; ISO/IEC 18013-5, second

@@ -11,12 +11,12 @@ import type { ServerTls } from './server-tls.ts'
  * Returns why no session can be completed: the certificate of the current key for credentials and request objects, or
  * for status lists, has ended.
  */
-export function findEndedCertificate({ signing, statusLists }: ServiceKeys, now: Date): string | undefined {
+export function endedCertificateProblem({ signing, statusLists }: ServiceKeys, now: Date): string | undefined {
   return endedText('signing', signing, now) ?? endedText('keys.statusLists', statusLists, now)
 }
 
 /** Returns why issuer metadata is not signed: the certificate that would be sent with the signature has ended. */
-export function findEndedMetadataCertificate(keys: ServiceKeys, now: Date): string | undefined {
+export function endedMetadataCertificateProblem(keys: ServiceKeys, now: Date): string | undefined {
   return endedText(...metadataKeyOf(keys), now)
 }
 
@@ -26,9 +26,9 @@ function endedText(path: string, key: SigningKey | undefined, now: Date): string
   return `${path}: ${describeValidity(leaf, now)}, put the new one in its place, and send SIGHUP`
 }
 
-/** Refuses with `temporarily_unavailable` like {@link findEndedCertificate}. The log has which certificate ended. */
+/** Refuses with `temporarily_unavailable` like {@link endedCertificateProblem}. The log has which certificate ended. */
 export function refuseEndedCertificate(keys: ServiceKeys, now: Date): void {
-  const problem = findEndedCertificate(keys, now)
+  const problem = endedCertificateProblem(keys, now)
   if (problem === undefined) return
   const description = 'the certificate of this service has ended; try again when its operator has renewed it'
   refuse('temporarily_unavailable', description, { cause: new Error(problem) })

@@ -14,7 +14,7 @@ import { findAddressMistakes, findAddressWarnings, findSchemeWarnings } from './
 import { findApiKeyMistakes, findApiKeyWarnings } from './api-keys.ts'
 import { findCertificateWarnings } from './certificate-warnings.ts'
 import { Database, type DatabaseConfig, readDatabase } from './database.ts'
-import { readEncryptionKeys } from './encryption-keys.ts'
+import { readDatabaseKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
 import { findManagementMistakes, ManagementSetting, type MetricsAddress, resolveManagement } from './management.ts'
 import { mistakesOf } from './mistakes.ts'
@@ -33,12 +33,12 @@ import { KeyAndCertificates, type ReadKey, readKeyAndCertificates, SigningSettin
 import { resolveStopping, type Stopping, StoppingSetting } from './stopping.ts'
 import { findTelemetryMistakes, resolveTelemetry, type TelemetryConfig, TelemetrySetting } from './telemetry.ts'
 
-/** The default of `port` of each service. */
+/** The default of `port` of an issuer and a verifier. */
 export const DEFAULT_PORTS = { issuer: 8079, verifier: 8081 } as const
 /** The default of `clockSkewSeconds`. */
 const CLOCK_SKEW_SECONDS = 60
 
-/** The settings of all services. `baseUrl` has no path, query or trailing slash. */
+/** The settings of an issuer and a verifier; an engine has some. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {
   port: Type.Optional(
     Type.Integer({
@@ -168,7 +168,7 @@ export function readCommon(
   const signing = keySettings && readServiceKeys(keySettings, { signs: defaults.signs, now }, files)
   const tls = settings.tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now }, settings.tls, files)
   const database = readDatabase(settings.database, defaults.databaseFile, files)
-  const encryption = readEncryptionKeys(settings.database?.encryptionKeyFile, files)
+  const encryption = readDatabaseKeys(settings.database?.encryptionKeyFile, files)
   const mistakes = [
     ...shapeMistakes,
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),

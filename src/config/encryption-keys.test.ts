@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { readEncryptionKeys } from './encryption-keys.ts'
+import { readDatabaseKeys } from './encryption-keys.ts'
 
-const read = (text: string) => readEncryptionKeys('keys.txt', { read: () => text })
+const read = (text: string) => readDatabaseKeys('keys.txt', { read: () => text })
 const [a, b] = [randomBytes(32), randomBytes(32)]
 
 describe('a file of encryption keys', () => {
   it('has one a line, in base64 or base64url, and may have empty lines', () => {
     const text = `${a.toString('base64')}\n\n${b.toString('base64url')}\r\n`
     expect(read(text)).toEqual({ keys: [a, b] })
-    expect(readEncryptionKeys(undefined, { read: () => 'x' })).toEqual({ keys: [] })
+    expect(readDatabaseKeys(undefined, { read: () => 'x' })).toEqual({ keys: [] })
   })
 
   it.each([
@@ -42,6 +42,6 @@ describe('a file of encryption keys', () => {
       },
       list: () => [],
     }
-    expect(readEncryptionKeys('keys.txt', files)).toEqual({ mistakes: [`database.encryptionKeyFile: ${why}`] })
+    expect(readDatabaseKeys('keys.txt', files)).toEqual({ mistakes: [`database.encryptionKeyFile: ${why}`] })
   })
 })

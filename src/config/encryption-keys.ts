@@ -10,7 +10,7 @@ export const ENCRYPTION_KEYS_SETTING = 'database.encryptionKeyFile'
 export type ReadEncryptionKeys = { readonly keys: readonly Uint8Array[] } | { readonly mistakes: readonly string[] }
 
 /** Reads the keys of the file; none if `path` is undefined. Mistakes have line numbers, but no content. */
-export function readEncryptionKeys(path: string | undefined, files: Pick<Files, 'read'>): ReadEncryptionKeys {
+export function readDatabaseKeys(path: string | undefined, files: Pick<Files, 'read'>): ReadEncryptionKeys {
   if (path === undefined) return { keys: [] }
   const lines = readKeyLines({ setting: ENCRYPTION_KEYS_SETTING, path }, files)
   return 'mistakes' in lines ? lines : { keys: lines.lines.filter((line) => typeof line !== 'string') }

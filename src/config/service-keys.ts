@@ -8,7 +8,7 @@ import type { Files } from './files.ts'
 import { mistakesOf } from './mistakes.ts'
 import { readSigningKey, SigningSetting, SigningSettings } from './signing.ts'
 
-/** The setting `keys` of all services. An issuer has more keys. */
+/** The setting `keys` of a verifier. An issuer has more keys. */
 export const CommonKeys = Type.Object({ audit: Type.Optional(SigningSetting) }, { additionalProperties: false })
 
 /** The setting `keys` of an issuer. */

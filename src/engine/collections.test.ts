@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { testDatabase } from '../../test/support/store.ts'
-import { encryptStore, makeEncryptionKey } from '../store/encrypted.ts'
+import { encryptStore, makeDatabaseKey } from '../store/encrypted.ts'
 import { END_OF_TIME } from '../store/store.ts'
 import { type EngineCollections, engineEncryptedCollections, engineMigrations } from './collections.ts'
 
@@ -11,7 +11,7 @@ describe('the database of an engine, to which somebody else has written', () => 
   it('gives back neither what was moved to another place nor what is in the clear', async () => {
     const open = testDatabase<EngineCollections>(engineMigrations)
     const [plain, below] = [await open(), await open()]
-    const keys = [makeEncryptionKey(randomBytes(32))]
+    const keys = [makeDatabaseKey(randomBytes(32))]
     const settings = {
       collections: engineEncryptedCollections,
       retentionMs: Infinity,

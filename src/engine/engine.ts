@@ -73,7 +73,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
       {
         name: 'purge',
         everyMs: 60_000,
-        endsByClock: true,
+        needsTrustedClock: true,
         run: async () => {
           await timers.purge(now())
           await purgeSpent(store, 'spent_request', now())

@@ -1,4 +1,4 @@
-/** The redelivery of dead events, over HTTP and by the command. */
+/** The redelivery of dead callbacks, over HTTP and by the command. */
 import { makeRequeueChanges } from '../callback/queue.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
 import { DamagedValueError } from '../store/statements.ts'
@@ -13,8 +13,8 @@ export interface RedeliveryEffects {
 }
 
 /**
- * Queues a dead event again, and records an event about that. `caller` is the label of the API key; the command has
- * none. Resolves to false when there is no such dead event.
+ * Queues a dead callback again, and records an event about that. `caller` is the label of the API key; the command has
+ * none. Resolves to false when there is no such dead callback.
  */
 export function redeliverDeadCallback(
   { store, retryOnConflict, now, random }: RedeliveryEffects,
@@ -39,8 +39,8 @@ export function redeliverDeadCallback(
 }
 
 /**
- * Queues dead events again, one after the other, so that those of a session stay in order. Skips those that cannot be
- * read, and those whose queue cannot. Returns the number of those that were queued.
+ * Queues dead callbacks again, one after the other, so that those of a session stay in order. Skips those that cannot
+ * be read, and those whose queue cannot. Returns the number of those that were queued.
  */
 export async function redeliverDeadCallbacks(
   effects: RedeliveryEffects,

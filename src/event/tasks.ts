@@ -29,7 +29,7 @@ export function createEventTasks(context: EventTaskContext): readonly Task[] {
     {
       name: 'dead callbacks',
       everyMs: 60 * 60_000,
-      endsByClock: true,
+      needsTrustedClock: true,
       run: async () => {
         await store.purge('dead_callback', now())
       },

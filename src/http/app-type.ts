@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { ErrorCode } from '../protocol/error.ts'
-import type { TakeIn } from './close-listener.ts'
+import type { AcceptArrived } from './close-listener.ts'
 
 /** The connections of a server. */
 export interface ServerConnections {
@@ -22,10 +22,10 @@ export interface ServerConnections {
    */
   readonly answerUnreadableBytes: (socket: Socket, answer: () => void) => void
   /**
-   * Stops listening without losing a connection: first accepts those that have arrived, with `takeIn`. Requests wait
-   * meanwhile, and open connections stay open.
+   * Stops listening without losing a connection: first accepts those that have arrived, with `acceptArrived`. Requests
+   * wait meanwhile, and open connections stay open.
    */
-  readonly closeListener: (takeIn: TakeIn) => Promise<void>
+  readonly closeListener: (acceptArrived: AcceptArrived) => Promise<void>
   /** Closes idle connections repeatedly from now on. Browsers open connections before they need them. */
   readonly closeIdle: () => void
 }

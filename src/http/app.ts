@@ -16,7 +16,7 @@ import type { Effects } from './effects.ts'
 import { describeBrokenRequest, REQUEST_SECONDS, sendError, toProtocolError } from './error-response.ts'
 import { describeErrorBehindRefusal, describeRefusalForLog } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
-import { createAllowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
+import { createRateLimiter, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { createReadinessCheck } from './readiness.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import type { RequestObserver } from './request-metrics.ts'
@@ -84,7 +84,10 @@ export function makeAppOptions<C extends GenerationCollections>(
 export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {
   const { rateLimits, now } = options
   const { failedApiKeysPerMinute: limit } = rateLimits
-  const authenticate = limitGuesses(options.authenticate, limit === undefined ? undefined : createAllowance(limit, now))
+  const authenticate = limitGuesses(
+    options.authenticate,
+    limit === undefined ? undefined : createRateLimiter(limit, now),
+  )
   const app = createServer({
     random: options.random,
     tls: options.tls,
@@ -167,7 +170,7 @@ function addHooks(
   { routes, authenticate }: { readonly routes: Routes; readonly authenticate: RequestAuthenticator },
 ): void {
   const { walletRequestsPerMinute: limit } = rateLimits
-  const walletRequests = limit === undefined ? undefined : createAllowance(limit, now)
+  const walletRequests = limit === undefined ? undefined : createRateLimiter(limit, now)
   limitBodyMemory(app, now)
   limitUnreadResponses(app)
   app.addHook('onRequest', (request, reply, done) => {

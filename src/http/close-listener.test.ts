@@ -10,7 +10,7 @@ it('listens until no connection has arrived for a while, since a proxy may just 
   const { port } = server.address() as AddressInfo
   let passes = 0
   let lastArrival = 0
-  const takeIn = async () => {
+  const acceptArrived = async () => {
     passes += 1
     if (passes % 2 === 1 && passes < 6) {
       const client = connect(port, '127.0.0.1')
@@ -22,7 +22,7 @@ it('listens until no connection has arrived for a while, since a proxy may just 
     }
     return { mayHaveMore: false }
   }
-  await closeListener(server, takeIn)
+  await closeListener(server, acceptArrived)
   expect(passes).toBeGreaterThan(6)
   expect(performance.now() - lastArrival).toBeGreaterThan(20)
   expect(server.listening).toBe(false)

@@ -3,7 +3,7 @@ import { Server as NetServer } from 'node:net'
 import { setImmediate as nextPass } from 'node:timers/promises'
 
 /** The time limit for waiting until no more connections arrive. */
-const MAX_SEARCH_MS = 500
+const MAX_WAIT_MS = 500
 /**
  * How long no connection must have arrived. A proxy opens one for each request that it has, and each that it has is
  * held here meanwhile, so that a pause means that none is on its way.
@@ -13,28 +13,28 @@ const QUIET_MS = 20
 const IDLE_PASS_MS = 0.2
 
 /** Accepts the connections that have arrived. Returns whether more may have arrived meanwhile. */
-export type TakeIn = () => Promise<{ readonly mayHaveMore: boolean }>
+export type AcceptArrived = () => Promise<{ readonly mayHaveMore: boolean }>
 
 /** Accepts arrived connections in one event loop iteration. */
-export const takeInByPass: TakeIn = async () => {
+export const acceptInOnePass: AcceptArrived = async () => {
   const start = performance.now()
   await nextPass()
   return { mayHaveMore: performance.now() - start > IDLE_PASS_MS }
 }
 
 /**
- * Stops listening when no connection waits to be accepted, since the kernel resets waiting ones. Repeats `takeIn` until
- * no connection was accepted for 20 ms, or for at most 500 ms. Open connections stay open.
+ * Stops listening when no connection waits to be accepted, since the kernel resets waiting ones. Repeats
+ * `acceptArrived` until no connection was accepted for 20 ms, or for at most 500 ms. Open connections stay open.
  */
-export async function closeListener(server: NetServer, takeIn: TakeIn): Promise<void> {
+export async function closeListener(server: NetServer, acceptArrived: AcceptArrived): Promise<void> {
   let lastArrival = performance.now()
   const noteArrival = (): void => {
     lastArrival = performance.now()
   }
   server.on('connection', noteArrival)
-  const endTime = performance.now() + MAX_SEARCH_MS
+  const endTime = performance.now() + MAX_WAIT_MS
   for (let isQuiet = false; !isQuiet && performance.now() < endTime; ) {
-    const { mayHaveMore } = await takeIn()
+    const { mayHaveMore } = await acceptArrived()
     isQuiet = performance.now() - lastArrival > QUIET_MS && !mayHaveMore
   }
   server.off('connection', noteArrival)

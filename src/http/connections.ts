@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { App, ServerConnections } from './app-type.ts'
-import { closeListener, type TakeIn } from './close-listener.ts'
+import { type AcceptArrived, closeListener } from './close-listener.ts'
 
 /** The maximum number of unanswered requests on one connection. Browsers and proxies do not pipeline. */
 const MAX_PIPELINED = 16
@@ -75,7 +75,7 @@ export function watchConnections(app: App): void {
       if (connection === undefined) answer()
       else if (connection.isBroken !== true) endInTurn(connection, socket, answer)
     },
-    closeListener: (takeIn) => holdAndCloseListener(app, takeIn, waiting),
+    closeListener: (acceptArrived) => holdAndCloseListener(app, acceptArrived, waiting),
     closeIdle: () => closeIdleConnections(connections),
   } satisfies ServerConnections)
 }
@@ -97,10 +97,10 @@ function addTurns(app: App, connections: ReadonlyMap<Socket, Connection>, waitin
 }
 
 /** Stops listening. Requests wait meanwhile, since answering them would cause new connections. */
-async function holdAndCloseListener({ server }: App, takeIn: TakeIn, waiting: Waiting): Promise<void> {
+async function holdAndCloseListener({ server }: App, acceptArrived: AcceptArrived, waiting: Waiting): Promise<void> {
   const begins: (() => void)[] = []
   waiting.begins = begins
-  await closeListener(server, takeIn)
+  await closeListener(server, acceptArrived)
   delete waiting.begins
   for (const begin of begins) begin()
 }

@@ -55,16 +55,17 @@ export function readIdempotentRequest(
 }
 
 /** Makes the changes that store the answer, to commit with the changes of the request. */
-export type RememberAnswer = (answer: JsonObject) => readonly Change<IdempotencyCollections>[]
+export type MakeAnswerChanges = (answer: JsonObject) => readonly Change<IdempotencyCollections>[]
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 /** A key of visible ASCII characters. */
 const KEY = /^[!-~]{1,255}$/
 
 /**
- * Processes a request and commits its changes with those of `remember`. Returns the answer or the conflicting change.
+ * Processes a request and commits its changes with those of `makeAnswerChanges`. Returns the answer or the conflicting
+ * change.
  */
-type IdempotentHandler<Answer> = (remember: RememberAnswer) => Promise<Attempt<Answer>>
+type IdempotentHandler<Answer> = (makeAnswerChanges: MakeAnswerChanges) => Promise<Attempt<Answer>>
 
 /**
  * Returns the answer of `handle`, or that of the first request with the same key in the last 24 hours. Refuses with

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createAllowance } from './rate-limit.ts'
+import { createRateLimiter } from './rate-limit.ts'
 
 const CALLER = '192.0.2.1'
 
 describe('an allowance', () => {
   const of = (perMinute: number) => {
     const clock = { at: 0 }
-    return { clock, limit: createAllowance(perMinute, () => new Date(clock.at)) }
+    return { clock, limit: createRateLimiter(perMinute, () => new Date(clock.at)) }
   }
 
   it('gives so many at once, and then as many in the course of a minute', () => {

@@ -16,7 +16,7 @@ export interface RateLimits {
 }
 
 /** Counts one kind of request by address, which is undefined for a client that has reset its connection. */
-export interface Allowance {
+export interface RateLimiter {
   /** Counts a request. Returns the seconds to wait, or 0 if it is allowed. */
   countRequest(address: string | undefined): number
   /** Returns the seconds until a request is allowed. Does not count. */
@@ -26,12 +26,12 @@ export interface Allowance {
 const REMEMBERED_ADDRESSES = 10_000
 
 /** Creates a token bucket for bursts of `perMinute` requests, refilled within a minute. */
-export function createAllowance(perMinute: number, now: () => Date): Allowance {
+export function createRateLimiter(perMinute: number, now: () => Date): RateLimiter {
   return createTokenBucket(perMinute, perMinute / 60_000, now)
 }
 
 /** Creates a token bucket for bursts of `burst` requests, refilled by `perMs` each millisecond. */
-export function createTokenBucket(burst: number, perMs: number, now: () => Date): Allowance {
+export function createTokenBucket(burst: number, perMs: number, now: () => Date): RateLimiter {
   const buckets = createLru<string, { readonly count: number; at: number }>(REMEMBERED_ADDRESSES)
   const countOf = (address: string, at: number): number => {
     const bucket = buckets.get(address)
@@ -66,7 +66,7 @@ export function refuseWhileWaiting(seconds: number): void {
  */
 export function limitGuesses(
   authenticate: (authorization: string | undefined) => string,
-  guesses: Allowance | undefined,
+  guesses: RateLimiter | undefined,
 ): (request: FastifyRequest) => string {
   return (request) => {
     refuseWhileWaiting(guesses?.getWaitSeconds(request.ip) ?? 0)

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setImmediate as immediately } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { App } from './app-type.ts'
-import { takeInByPass } from './close-listener.ts'
+import { acceptInOnePass } from './close-listener.ts'
 import { addCommonRoutes } from './common-routes.ts'
 import { createServer } from './server.ts'
 
@@ -156,7 +156,7 @@ describe('a server that stops listening', () => {
       return Buffer.concat((await socket.toArray()) as Buffer[]).toString()
     })
     // The system has made the connections, and the event loop has not seen them yet.
-    await app.connections.closeListener(takeInByPass)
+    await app.connections.closeListener(acceptInOnePass)
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 .*{"isListening":false}$/s)
     const error = (await once(connect(port, '127.0.0.1'), 'error')) as NodeJS.ErrnoException[]
     expect(error[0]?.code).toBe('ECONNREFUSED')

@@ -50,7 +50,7 @@ import {
   ProfileSetting,
   tokenAlgorithmsOf,
 } from './haip.ts'
-import { findIssuerMistakes, type IssuerIdentity, IssuerSetting, resolveIssuer } from './issuer-setting.ts'
+import { findIssuerMistakes, type IssuerIdentity, IssuerSetting, resolveIssuer } from './issuer-identity.ts'
 
 const ENTRIES = { least: 2 ** 10, most: 2 ** 20, default: 2 ** 17 }
 const TTL_SECONDS = 300

@@ -2,7 +2,7 @@
 import { readEveryRow } from '../store/every-row.ts'
 import type { IssuerContext } from './context.ts'
 import { hasIdentifierPerSession } from './issuer-addresses.ts'
-import { endOfIssuance, hasOffer, type IssuanceSession } from './session.ts'
+import { endOfSession, hasOffer, type IssuanceSession } from './session.ts'
 
 /** How much longer a configuration is listed: for the last access token, and for sessions that begin meanwhile. */
 const MARGIN_MS = 3_600_000
@@ -20,7 +20,7 @@ export async function findEndOfNeed(
   let lastEnd = 0
   for await (const { value: session } of readEveryRow(store, 'issuance_session')) {
     const isReader = !(haveOwnMetadata && hasOffer(session)) && session.configurationIds.includes(id)
-    if (isReader && now().getTime() < endOfIssuance(session)) lastEnd = Math.max(lastEnd, latestEnd(session))
+    if (isReader && now().getTime() < endOfSession(session)) lastEnd = Math.max(lastEnd, latestEnd(session))
   }
   return lastEnd === 0 ? undefined : lastEnd + MARGIN_MS
 }
@@ -28,5 +28,5 @@ export async function findEndOfNeed(
 /** Returns when an open session ends at the latest: its code may still be redeemed at the end of the offer. */
 function latestEnd(session: IssuanceSession): number {
   const { token, refreshSeconds = 0 } = session
-  return endOfIssuance(session) + (token === undefined ? refreshSeconds * 1000 : 0)
+  return endOfSession(session) + (token === undefined ? refreshSeconds * 1000 : 0)
 }

@@ -4,7 +4,7 @@ import type { Effects } from '../http/effects.ts'
 import { createProgressRecorder, type ProgressRecorder } from '../progress/progress-recorder.ts'
 import { insertOrUpdate } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
-import { endOfIssuance, type IssuanceSession } from './session.ts'
+import { endOfSession, type IssuanceSession } from './session.ts'
 
 /** Creates the recorder of the issuance service. Each row is purged when `retention` purges the session. */
 export function createIssuanceProgress(
@@ -17,8 +17,7 @@ export function createIssuanceProgress(
     findProgress: (id) => store.get('issuance_progress', id),
     commitProgress: (content, before) => store.commit([insertOrUpdate('issuance_progress', before, content)]),
     // A refreshed session lasts longer.
-    purgeTimeOf: (session) =>
-      new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000),
+    purgeTimeOf: (session) => new Date(endOfSession(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000),
     selectRelevantProgress: (_, progress) => progress,
   })
 }

@@ -2,15 +2,15 @@
 
 import { cacheDerived, cacheValue } from '../async/cache.ts'
 import { createStatusLists } from '../check/status/status-list-loader.ts'
-import { refuseWhileLost } from '../config/lost-token.ts'
+import { withLostTokenRefusal } from '../config/lost-pkcs11-token.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
+import { createAuthorizationServerClient } from './access/authorization-server-client.ts'
 import { secretPurposes } from './access/context.ts'
-import { createAuthorizationServer } from './access/external-authorization-server.ts'
 import { createSessionQueue } from './access/open-session.ts'
 import { createReusableNonces } from './access/reusable-nonce.ts'
 import { createSignInProvider } from './authorization-endpoint/sign-in-provider.ts'
@@ -55,7 +55,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
 
 function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
   const { getCurrentConfig = () => config } = effects
-  const pkcs11Tokens = effects.pkcs11Tokens && refuseWhileLost(effects.pkcs11Tokens)
+  const pkcs11Tokens = effects.pkcs11Tokens && withLostTokenRefusal(effects.pkcs11Tokens)
   const getKeys = cacheDerived(
     () => getCurrentConfig().keys,
     (serviceKeys) => createKeyRing(serviceKeys, pkcs11Tokens, effects.inSpan),
@@ -79,7 +79,7 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     signMetadata: createMetadataSigner(getCurrentConfig, () => getKeys().metadataSigner, effects.now),
     signInProvider: createSignInProvider(config, effects),
     externalAuthorizationServer:
-      config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
+      config.authorizationServer && createAuthorizationServerClient(config.authorizationServer, effects),
     allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => getKeys().statusListSigners),
     queueForSession: createSessionQueue(),
     progress: createIssuanceProgress(effects, config.retention),

@@ -5,7 +5,7 @@ import { refuseEndedCertificate } from '../config/certificate-end.ts'
 import { MAX_REFRESH_SECONDS } from '../config/retention.ts'
 import type { Configuration } from '../credential/format.ts'
 import { makeEventChange } from '../event/event.ts'
-import type { RememberAnswer } from '../http/idempotency.ts'
+import type { MakeAnswerChanges } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant-types.ts'
 import type { Attempt } from '../store/retry.ts'
@@ -42,7 +42,7 @@ export type NewSessionAnswer = {
 export async function startIssuanceSession(
   context: IssuerContext,
   request: NewIssuanceSession,
-  { caller, remember }: { readonly caller: string; readonly remember: RememberAnswer },
+  { caller, makeAnswerChanges }: { readonly caller: string; readonly makeAnswerChanges: MakeAnswerChanges },
 ): Promise<Attempt<NewSessionAnswer>> {
   refuseEndedCertificate(context.config.keys, context.now())
   const { credential_configurations: configurationIds, person } = request
@@ -72,8 +72,8 @@ export async function startIssuanceSession(
   }
   const answer = makeAnswer(context, sessionId, txCode?.generatedValue)
   const conflict = await context.store.commit([
-    ...remember(answer),
-    ...insertSession(context, sessionId, { value, dataset, caller }),
+    ...makeAnswerChanges(answer),
+    ...makeSessionChanges(context, sessionId, { value, dataset, caller }),
     ...suppliedCode.changes,
   ])
   if (suppliedCode.changes.some((change) => change === conflict)) refuseUsedCode()
@@ -93,11 +93,11 @@ export async function makeSessionOfRequest(
   const refreshMembers = addReissueTime(makeRefreshMembers(request), configurations)
   const value = { configurationIds, createdAt, expiresAt, grants: [], ...refreshMembers, issued: [] }
   const { credential_dataset: dataset } = request
-  return { sessionId, changes: insertSession(context, sessionId, { value, dataset, caller }) }
+  return { sessionId, changes: makeSessionChanges(context, sessionId, { value, dataset, caller }) }
 }
 
 /** Returns the changes that store a session, its dataset if it has one, and its event. */
-function insertSession(
+function makeSessionChanges(
   { random }: IssuerContext,
   id: string,
   {

@@ -3,7 +3,7 @@ import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant-types.ts'
 import type { CredentialOffer } from '../protocol/oid4vci.ts'
 import { makeDerivedCode } from './access/derived-code.ts'
-import { codeOfSession } from './access/pre-authorized-code.ts'
+import { preAuthorizedCodeOf } from './access/pre-authorized-code.ts'
 import { requireIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, hasIdentifierPerSession } from './issuer-addresses.ts'
@@ -17,7 +17,7 @@ export async function getOffer(context: IssuerContext, sessionId: string, isFetc
   const session = await requireIssuanceSession(context.store, sessionId)
   if (!hasOffer(session)) refuse('not_found', 'this session has no credential offer: its wallet came by itself')
   refuseUnlessUnused(session, context.now(), 'gone')
-  const code = codeOfSession(context, sessionId, session)
+  const code = preAuthorizedCodeOf(context, sessionId, session)
   if (code === undefined) return refuse('gone', 'the key of this service has changed; ask for a new credential offer')
   if (isFetch) context.progress.add(sessionId, { offerFetchedAt: context.now().getTime() })
   return {

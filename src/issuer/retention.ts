@@ -10,12 +10,12 @@ import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import { removeWallet } from './issued-tokens.ts'
 import type { IssuerEffects } from './issuer.ts'
-import { endOfIssuance, type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
+import { endOfSession, type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
 import { makeSessionEvent } from './session-status.ts'
 
 const ENDING: SessionEnding<IssuanceSession> = {
   // A token or a refresh may have moved the end of the session.
-  endOf: endOfIssuance,
+  endOf: endOfSession,
   isExpired: (session, now) => issuanceStatus(session, now) === 'EXPIRED',
   expire: (session) => session,
   erase: (session) => removeWallet(removeFreeText(session)),

@@ -5,7 +5,7 @@ import { readPage } from '../http/page.ts'
 import { listedProblem } from '../progress/problem-members.ts'
 import type { IssuerContext } from './context.ts'
 import type { IssuanceSessionPage, ListIssuanceSessions } from './list-schemas.ts'
-import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.ts'
+import { endOfSession, type IssuanceSession, issuanceStatus } from './session.ts'
 
 type Entry = Static<typeof IssuanceSessionPage>['sessions'][number]
 
@@ -28,12 +28,12 @@ export async function listIssuanceSessions(
 
 function entryOf(id: string, session: IssuanceSession, now: Date): Entry {
   const status = issuanceStatus(session, now)
-  const endedAt = status === 'EXPIRED' ? endOfIssuance(session) : session.issued[0]?.issuedAt
+  const endedAt = status === 'EXPIRED' ? endOfSession(session) : session.issued[0]?.issuedAt
   return {
     session_id: id,
     status,
     created_at: epochSeconds(session.createdAt),
-    expires_at: epochSeconds(endOfIssuance(session)),
+    expires_at: epochSeconds(endOfSession(session)),
     ...(endedAt === undefined ? {} : { ended_at: epochSeconds(endedAt) }),
     credential_configurations: [...session.configurationIds],
   }

@@ -16,8 +16,8 @@ export function addIssuanceSessionRoutes(app: App, context: IssuerContext): void
   app.post('/issuance/oid4vci/new-session', { ...adminRoute, schema: schemas.newIssuanceRoute }, async (request) => {
     const { body, apiKeyLabel } = request
     const idempotentRequest = readIdempotentRequest(request, 'issuance', context.now())
-    const answer = await answerIdempotently(context, idempotentRequest, (remember) =>
-      startIssuanceSession(context, body, { caller: apiKeyLabel, remember }),
+    const answer = await answerIdempotently(context, idempotentRequest, (makeAnswerChanges) =>
+      startIssuanceSession(context, body, { caller: apiKeyLabel, makeAnswerChanges }),
     )
     request.sessionId = answer.session_id
     return decryptAnswer(context, answer)

@@ -10,7 +10,7 @@ import type { SessionProgress } from '../progress/session-progress.ts'
 import type { Change } from '../store/store.ts'
 import { type IssuerCollections, requireIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { endOfIssuance, type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
+import { endOfSession, type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
 import type { IssuanceSessionStatus } from './session-schema.ts'
 import type { CredentialStatus } from './status-rows.ts'
 
@@ -50,7 +50,7 @@ export function makeStatusBody(
     session_id: sessionId,
     status: issuanceStatus(session, now),
     created_at: epochSeconds(session.createdAt),
-    expires_at: epochSeconds(endOfIssuance(session)),
+    expires_at: epochSeconds(endOfSession(session)),
     ...(session.refresh && { refresh_until: epochSeconds(session.refresh.until) }),
     ...fetchedMember(session.offerFetchedAt),
     ...(session.erasedAt === undefined ? {} : { erased_at: epochSeconds(session.erasedAt) }),

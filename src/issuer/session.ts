@@ -9,7 +9,7 @@ import { endOfTokens, type IssuedTokens, recordReceipt } from './issued-tokens.t
 import type { IssuanceStatus } from './session-schema.ts'
 
 /** A session by the state of its code: not redeemed, locked or redeemed. Also covers rows of earlier releases. */
-export type IssuanceSession = UnredeemedSession | LockedSession | AuthorizedSession
+export type IssuanceSession = UnredeemedSession | LockedSession | RedeemedSession
 
 /** A session whose code was not redeemed, or whose tokens an external authorization server issues. */
 export interface UnredeemedSession extends SessionFacts {
@@ -28,7 +28,7 @@ export interface LockedSession extends SessionFacts {
 }
 
 /** A session whose code has been redeemed. */
-export interface AuthorizedSession extends SessionFacts, IssuedTokens {
+export interface RedeemedSession extends SessionFacts, IssuedTokens {
   readonly lockedAt?: never
 }
 
@@ -136,14 +136,14 @@ export function hasOffer({ grants }: Pick<IssuanceSession, 'grants'>): boolean {
 export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceStatus {
   if (session.issued.length > 0) return 'SUCCEEDED'
   if (session.expiredAt !== undefined) return 'EXPIRED'
-  return now.getTime() < endOfIssuance(session) ? 'STARTED' : 'EXPIRED'
+  return now.getTime() < endOfSession(session) ? 'STARTED' : 'EXPIRED'
 }
 
 /**
  * Returns when the session ends: at its expiry, or after redemption when its tokens end, since its code is good once;
  * or when it was locked or has expired.
  */
-export function endOfIssuance(session: IssuanceSession): number {
+export function endOfSession(session: IssuanceSession): number {
   const { expiresAt, expiredAt, lockedAt, token } = session
   const end = token === undefined ? expiresAt : endOfTokens(session)
   return lockedAt ?? Math.min(end, expiredAt ?? end)
@@ -198,8 +198,8 @@ export function isNotified({ issued }: IssuanceSession, index: number, event: No
   return issued[index]?.notifications?.some((notification) => notification.event === event) ?? false
 }
 
-/** Tests whether the session has as many notifications as are recorded. */
-export function hasAllNotifications({ issued }: IssuanceSession): boolean {
+/** Tests whether the session has the maximum number of notifications. */
+export function hasMaxNotifications({ issued }: IssuanceSession): boolean {
   return issued.reduce((sum, { notifications = [] }) => sum + notifications.length, 0) >= MAX_NOTIFICATIONS
 }
 
@@ -289,10 +289,10 @@ export function refuseOverLimits(
   if (ids.filter((id) => id === configurationId).length >= MAX_BATCHES) {
     refuse(
       'credential_request_denied',
-      `this credential has been issued or asked for ${MAX_BATCHES} times by this access token`,
+      `this credential has been issued or asked for ${MAX_BATCHES} times by this access token; refresh it, or ask for a new offer`,
     )
   }
   if (issued.reduce((sum, batch) => sum + (batch.count ?? 1), count) > MAX_ISSUED) {
-    refuse('credential_request_denied', `a session issues at most ${MAX_ISSUED} credentials; start a new one`)
+    refuse('credential_request_denied', `a session issues at most ${MAX_ISSUED} credentials; ask for a new offer`)
   }
 }

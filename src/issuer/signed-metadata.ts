@@ -4,7 +4,7 @@ import { createPromiseCache } from '../async/cache.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { epochSeconds } from '../codec/time.ts'
-import { findEndedMetadataCertificate } from '../config/certificate-end.ts'
+import { endedMetadataCertificateProblem } from '../config/certificate-end.ts'
 import type { PublicDocument } from '../http/document.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
@@ -31,7 +31,7 @@ export function createMetadataSigner(
   const signedDocuments = createPromiseCache<PublicDocument>(MAX_CACHED_DOCUMENTS, { ttlMs: CACHED_MS, now })
   return async (metadata) => {
     const { keys, issuer } = getConfig()
-    if (findEndedMetadataCertificate(keys, now()) !== undefined) return undefined
+    if (endedMetadataCertificateProblem(keys, now()) !== undefined) return undefined
     const currentSigner = getSigner()
     const { id } = issuer
     const key = hash('sha256', [metadata.etag, id, ...currentSigner.x5c].join(), 'base64url')

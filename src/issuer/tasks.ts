@@ -27,8 +27,8 @@ export function createIssuerTasks(config: IssuerConfig, effects: IssuerEffects):
     await purgeSpent(store, 'spent_nonce', now())
   }
   return [
-    { name: 'sessions', everyMs: 1000, endsByClock: true, run: () => sweepIssuanceSessions(config, effects) },
-    { name: 'purge', everyMs: 60_000, endsByClock: true, run: purge },
+    { name: 'sessions', everyMs: 1000, needsTrustedClock: true, run: () => sweepIssuanceSessions(config, effects) },
+    { name: 'purge', everyMs: 60_000, needsTrustedClock: true, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
     ...createEventTasks({
       ...effects,

@@ -4,8 +4,8 @@
  */
 import * as Type from 'typebox'
 import type { Configuration } from '../credential/format.ts'
-import { writeTypeMetadata } from '../credential/sd-jwt-vc/schema.ts'
 import { refuseContraryTypeClaims } from '../credential/sd-jwt-vc/type-claims.ts'
+import { writeTypeMetadata } from '../credential/sd-jwt-vc/validation.ts'
 import { createPublicDocument, type PublicDocument } from '../http/document.ts'
 import { jsonResponse, refusalCodes, sentHeaders, walletOperation } from '../http/openapi-responses.ts'
 import { refuse } from '../protocol/error.ts'

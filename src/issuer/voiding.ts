@@ -7,7 +7,7 @@ import { changeEveryRow } from '../store/every-row.ts'
 import { type Change, END_OF_TIME } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
 import { endTokens } from './issued-tokens.ts'
-import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.ts'
+import { endOfSession, type IssuanceSession, issuanceStatus } from './session.ts'
 import { makeSessionEvent } from './session-status.ts'
 
 type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
@@ -38,7 +38,7 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
       ? makeSessionEvent({ random }, 'issuance.expired', { sessionId: id, session, now: at })
       : { value: session }
     const changes: readonly Change<IssuerCollections>[] = [
-      { update: 'issuance_session', id, version: row.version, value, dueAt: new Date(endOfIssuance(value)) },
+      { update: 'issuance_session', id, version: row.version, value, dueAt: new Date(endOfSession(value)) },
       ...(event ? [event] : []),
     ]
     const conflict = await store.commit(changes)
@@ -52,7 +52,7 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
  */
 function closeSession(session: IssuanceSession, now: Date): IssuanceSession | undefined {
   const at = now.getTime()
-  if (session.expiredAt !== undefined || at >= endOfIssuance(session)) return undefined
+  if (session.expiredAt !== undefined || at >= endOfSession(session)) return undefined
   const { token } = session
   if (issuanceStatus(session, now) === 'STARTED') {
     return { ...(token === undefined ? session : endTokens(session, now, 'restore')), expiredAt: at }

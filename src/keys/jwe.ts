@@ -1,6 +1,6 @@
 /**
  * Compact JWE with ECDH-ES on P-256. The header and the form are validated before any cryptography, which the JOSE
- * library does, including the sender's random key. RFC 7516; RFC 7518 section 4.6.
+ * library does, including the ephemeral public key. RFC 7516; RFC 7518 section 4.6.
  */
 import type { KeyObject } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
@@ -79,7 +79,7 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
   const { maxBytes, zip } = decryption
   if (text.length > maxBytes) malformed(`it is larger than ${maxBytes} bytes`)
   const { header, encryptedKey } = readParts(text)
-  const { sender, key } = readSender(header, decryption)
+  const { ephemeralKey, key } = readHeaderKeys(header, decryption)
   // RFC 7516 section 5.2 step 10: direct key agreement has no encrypted key.
   if (encryptedKey !== '') malformed('it brings a key, and with ECDH-ES there is none')
   const options = {
@@ -89,7 +89,7 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
   }
   const { plaintext } = await compactDecrypt(text, key, options).catch((cause: unknown) => {
     // The library refuses a point off the curve (RFC 7518 section 8.1), but without saying so.
-    readPart('epk', () => importPublicKey(sender))
+    readPart('epk', () => importPublicKey(ephemeralKey))
     const limit = zip ? ', or not inflated within the limit' : ''
     return malformed(`it cannot be decrypted with ${keyText(header)}${limit}`, cause)
   })
@@ -128,7 +128,10 @@ export function findEncryptionKey(
 }
 
 /** Makes the JWK of this service's encryption key, for metadata. */
-export function publishedKey(jwk: PublicJwk, kid: string): JsonObject & { readonly kid: string; readonly alg: string } {
+export function makeEncryptionJwk(
+  jwk: PublicJwk,
+  kid: string,
+): JsonObject & { readonly kid: string; readonly alg: string } {
   return { ...jwk, kid, use: 'enc', alg: 'ECDH-ES' }
 }
 
@@ -146,10 +149,10 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
 }
 
 /**
- * Returns the sender's key, and the recipient's key that the header names, or the first one. Throws a MalformedError
- * for an invalid header.
+ * Returns the ephemeral public key, and the recipient's key that the header names, or the first one. Throws a
+ * MalformedError for an invalid header.
  */
-function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
+function readHeaderKeys(header: JsonObject, { keys, encs, zip }: JweDecryption) {
   // RFC 7516 section 4.1.13: `crit` lists extensions that the recipient must understand; none is supported.
   if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
   const compression = memberOf(header, 'zip')
@@ -160,7 +163,7 @@ function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
   const kid = memberOf(header, 'kid')
   if (kid !== undefined && !isKid(kid)) malformed(`kid is not a text of up to ${MAX_KID} characters`)
   const { key } = keys.find((each) => kid === undefined || each.kid === kid) ?? malformed(KID_PROBLEM)
-  return { sender: readPart('epk', () => readPoint(memberOf(header, 'epk'))), key }
+  return { ephemeralKey: readPart('epk', () => readPoint(memberOf(header, 'epk'))), key }
 }
 
 function keyText(header: JsonObject): string {

@@ -188,7 +188,7 @@ function* findReferenceMistakes(references: Json | undefined, at: string, ids: R
   })
 }
 
-/** Returns the ids that have invalid characters or are used twice. */
+/** Returns the mistakes in ids, which have invalid characters, are too long, or are used twice. */
 function* findIdMistakes(list: Json | undefined, at: string): Mistakes {
   if (!Array.isArray(list)) return
   const seenIds = new Set<string>()

@@ -43,7 +43,7 @@ export const HTTP_STATUS = {
   invalid_notification_request: 400,
   // OpenID4VCI draft 13, for wallets of that draft
   unsupported_credential_type: 400,
-  // Administrative endpoints
+  // Codes of this project, for wallets and applications
   unauthorized: 401,
   not_found: 404,
   invalid_state: 409,

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type EncryptionCollections, encryptionKeyCollection, encryptStore, makeEncryptionKey } from './encrypted.ts'
+import { type EncryptionCollections, encryptionKeyCollection, encryptStore, makeDatabaseKey } from './encrypted.ts'
 import { loadDriver, openSqlite } from './sqlite.ts'
 import { storeContract } from './store.contract.ts'
 import { addCreationTime, createCollection, type Migration, type Store } from './store.ts'
@@ -17,8 +17,8 @@ const migrations: readonly Migration[] = [
 ]
 const DAY = 86_400_000
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'vouchsafe-encrypted-')), 'test.db')
-const [first, second, third] = Array.from({ length: 3 }, () => makeEncryptionKey(randomBytes(32))) as [Key, Key, Key]
-type Key = ReturnType<typeof makeEncryptionKey>
+const [first, second, third] = Array.from({ length: 3 }, () => makeDatabaseKey(randomBytes(32))) as [Key, Key, Key]
+type Key = ReturnType<typeof makeDatabaseKey>
 
 async function openWith(file: string, keys: readonly Key[], day = 0): Promise<Store<Things>> {
   const store = await openSqlite<Things>(file, migrations)

@@ -7,10 +7,10 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import { decryptText, encryptText, NONCE_BYTES } from '../codec/aes-gcm.ts'
 import { toBase64url } from '../codec/base64url.ts'
-import { withValue } from './statements.ts'
+import { withLazyValue } from './statements.ts'
 import { type Change, commitCopies, createCollection, partOf, type Row, type Store } from './store.ts'
 
-export interface EncryptionKey {
+export interface DatabaseKey {
   /** The name of the key, which stands in each value that it encrypts. It reveals nothing of the secret. */
   readonly id: string
   readonly secret: KeyObject
@@ -31,7 +31,7 @@ export interface Encryption<C> {
    * The first key encrypts, and every key decrypts. Without keys nothing is encrypted, and a database whose keys are
    * registered is refused.
    */
-  readonly keys: readonly EncryptionKey[]
+  readonly keys: readonly DatabaseKey[]
   readonly collections: readonly (keyof C & string)[]
   readonly random: (bytes: number) => Uint8Array
   readonly now: Date
@@ -50,7 +50,7 @@ export class MissingKeyError extends Error {
 }
 
 /** Makes a database key from its 32 secret bytes. The id of the key is derived from the bytes by a hash. */
-export function makeEncryptionKey(bytes: Uint8Array): EncryptionKey {
+export function makeDatabaseKey(bytes: Uint8Array): DatabaseKey {
   const digest = hash('sha256', Buffer.concat([Buffer.from('vouchsafe database key\0'), bytes]), 'base64url')
   return { id: digest.slice(0, 12), secret: createSecretKey(bytes) }
 }
@@ -111,7 +111,7 @@ function problemText(id: string, count: number, neededUntil: number): string {
 async function registerKey(
   store: Store<EncryptionCollections>,
   id: string,
-  current: EncryptionKey,
+  current: DatabaseKey,
   now: Date,
 ): Promise<void> {
   await store.commit([{ insert: 'encryption_key', id, value: {} }])
@@ -134,7 +134,7 @@ interface ChangeMembers {
  * unchanged.
  */
 function createValueCipher<C>(
-  current: EncryptionKey,
+  current: DatabaseKey,
   { keys, collections, random, refusesPlaintext = false }: Encryption<C>,
 ): {
   readonly decryptValue: <T>(collection: string, id: string, value: T) => T
@@ -158,7 +158,7 @@ function createValueCipher<C>(
   }
 }
 
-function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: Encryption<C>): Store<C> {
+function encryptValues<C>(store: Store<C>, current: DatabaseKey, encryption: Encryption<C>): Store<C> {
   const { decryptValue, encryptChange } = createValueCipher(current, encryption)
   return {
     ...store,
@@ -171,12 +171,12 @@ function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: E
     listDue: async (collection, now, limit, after) =>
       (await store.listDue(collection, now, limit, after)).map((row) => {
         const { id, version } = row
-        return withValue({ id, version }, () => decryptValue(collection, id, row.value))
+        return withLazyValue({ id, version }, () => decryptValue(collection, id, row.value))
       }),
     listNewest: async (collection, limit, after) =>
       (await store.listNewest(collection, limit, after)).map((row) => {
         const { id, createdAt } = row
-        return withValue({ id, createdAt }, () => decryptValue(collection, id, row.value))
+        return withLazyValue({ id, createdAt }, () => decryptValue(collection, id, row.value))
       }),
     commit: (changes) => commitCopies(store, changes, encryptChange),
   }
@@ -187,12 +187,12 @@ function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: E
  * is encrypted. The string is the id of the key, a dot, and nonce, ciphertext and tag in base64url. `context` names the
  * row that the string is bound to.
  */
-function encrypt(key: EncryptionKey, context: string, value: unknown, random: (bytes: number) => Uint8Array): string {
+function encrypt(key: DatabaseKey, context: string, value: unknown, random: (bytes: number) => Uint8Array): string {
   const bytes = encryptText({ secret: key.secret, context }, random(NONCE_BYTES), JSON.stringify(value))
   return `${key.id}.${toBase64url(bytes)}`
 }
 
-function decrypt(keys: readonly EncryptionKey[], context: string, encryptedText: string): unknown {
+function decrypt(keys: readonly DatabaseKey[], context: string, encryptedText: string): unknown {
   const [id, body = ''] = encryptedText.split('.')
   const key = keys.find((each) => each.id === id)
   if (key === undefined) throw new Error('a value is encrypted with a key that is not in database.encryptionKeyFile')

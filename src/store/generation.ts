@@ -223,7 +223,7 @@ function compareWithGeneration(
 /** Checks that the database accepts writes, by writing to it. Rejects when it does not. */
 export async function checkWritable(effects: GenerationEffects): Promise<void> {
   const { store } = effects
-  await store.checkMedium?.()
+  await store.checkDisk?.()
   const conflict = await store.commit([{ touch: 'generation', id: CURRENT }])
   // There is no generation yet; beginning one is a write as well.
   if (conflict !== undefined) await getCurrentGeneration(effects)

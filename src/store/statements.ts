@@ -79,19 +79,19 @@ export function newestStatement(collection: string, limit: number, after: RowPos
 
 /** Converts a row that {@link newestStatement} found. The driver of PostgreSQL returns a bigint as a string. */
 export function createdRow<T>({ id, value, created_at: at }: Readonly<Record<string, unknown>>): CreatedRow<T> {
-  return withValue({ id: id as string, createdAt: new Date(Number(at)) }, () => parseColumn(value) as T)
+  return withLazyValue({ id: id as string, createdAt: new Date(Number(at)) }, () => parseColumn(value) as T)
 }
 
 /** Converts a row that {@link dueStatement} found. */
 export function dueRow<T>({ id, version, value }: Readonly<Record<string, unknown>>): DueRow<T> {
-  return withValue({ id: id as string, version: version as number }, () => parseColumn(value) as T)
+  return withLazyValue({ id: id as string, version: version as number }, () => parseColumn(value) as T)
 }
 
 /**
  * Returns the row of a list with its value, which `read` makes when the value is first accessed: a value that cannot be
  * read throws then, and does not fail the whole list.
  */
-export function withValue<R extends object, T>(row: R, read: () => T): R & { readonly value: T } {
+export function withLazyValue<R extends object, T>(row: R, read: () => T): R & { readonly value: T } {
   let result: { readonly value: T } | undefined
   const get = (): T => {
     result ??= { value: read() }

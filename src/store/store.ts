@@ -123,7 +123,7 @@ export interface Store<C> {
   /** Counts the batches of this process that wait for its writer. Absent where there is no single writer. */
   countWaitingBatches?(): number
   /** Rejects when the disk is known to accept no writes. Tries no write itself. */
-  checkMedium?(): Promise<void>
+  checkDisk?(): Promise<void>
   close(): Promise<void>
 }
 

@@ -4,7 +4,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { refuseEndedCertificate } from '../config/certificate-end.ts'
 import { makeEventChange } from '../event/event.ts'
-import type { RememberAnswer } from '../http/idempotency.ts'
+import type { MakeAnswerChanges } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
@@ -27,7 +27,7 @@ import { writeTransactionData } from './transaction-data.ts'
 export async function startVerificationSession(
   context: VerifierContext,
   request: NewVerificationSession,
-  { caller, remember }: { readonly caller: string; readonly remember: RememberAnswer },
+  { caller, makeAnswerChanges }: { readonly caller: string; readonly makeAnswerChanges: MakeAnswerChanges },
 ): Promise<Attempt<StartedVerificationSession>> {
   const { config, clientId, random, store } = context
   refuseEndedCertificate(config.keys, context.now())
@@ -54,7 +54,7 @@ export async function startVerificationSession(
       createdAt: new Date(createdAt),
     },
     makeEventChange({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
-    ...remember(answer),
+    ...makeAnswerChanges(answer),
   ])
   return conflict === undefined ? { committed: answer } : { conflict }
 }

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
-import { decryptJwe, jweEncryptions, publishedKey } from '../keys/jwe.ts'
+import { decryptJwe, jweEncryptions, makeEncryptionJwk } from '../keys/jwe.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { type PrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
@@ -22,7 +22,7 @@ export function chooseResponseMode({ credentials }: DcqlQuery, profile: 'haip' |
 /** Makes `client_metadata` of a session: the public key for its response, and the supported encryption. */
 export function responseEncryptionMetadata(key: PrivateJwk): JsonObject {
   return {
-    jwks: { keys: [publishedKey(publicPartOf(key), kidOf(key))] },
+    jwks: { keys: [makeEncryptionJwk(publicPartOf(key), kidOf(key))] },
     encrypted_response_enc_values_supported: [...jweEncryptions],
   }
 }

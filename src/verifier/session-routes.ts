@@ -18,8 +18,8 @@ export function addVerificationSessionRoutes(app: App, context: VerifierContext)
   app.post('/presentation/oid4vp/new-session', { ...adminRoute, schema: schemas.newSessionRoute }, async (request) => {
     const { body, apiKeyLabel } = request
     const idempotentRequest = readIdempotentRequest(request, 'verification', context.now())
-    const answer = await answerIdempotently(context, idempotentRequest, (remember) =>
-      startVerificationSession(context, body, { caller: apiKeyLabel, remember }),
+    const answer = await answerIdempotently(context, idempotentRequest, (makeAnswerChanges) =>
+      startVerificationSession(context, body, { caller: apiKeyLabel, makeAnswerChanges }),
     )
     request.sessionId = answer.session_id
     return answer

@@ -38,8 +38,8 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
     for (const collection of PURGED_COLLECTIONS) await store.purge(collection, now())
   }
   return [
-    { name: 'sessions', everyMs: 1000, endsByClock: true, run: sweepSessions },
-    { name: 'purge', everyMs: 60_000, endsByClock: true, run: purge },
+    { name: 'sessions', everyMs: 1000, needsTrustedClock: true, run: sweepSessions },
+    { name: 'purge', everyMs: 60_000, needsTrustedClock: true, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
     { name: 'status-lists', everyMs: 1000, run: statusLists.refreshList },
     ...(config.trustLists.length === 0

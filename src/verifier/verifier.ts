@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { cacheById, cacheDerived, createLru } from '../async/cache.ts'
 import type { StatusLists } from '../check/status/status-list-loader.ts'
-import { refuseWhileLost } from '../config/lost-token.ts'
+import { withLostTokenRefusal } from '../config/lost-pkcs11-token.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
@@ -48,7 +48,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
 
 function createContext(config: VerifierConfig, effects: VerifierEffects): VerifierContext {
   const { store, getCurrentConfig = () => config } = effects
-  const pkcs11Tokens = effects.pkcs11Tokens && refuseWhileLost(effects.pkcs11Tokens)
+  const pkcs11Tokens = effects.pkcs11Tokens && withLostTokenRefusal(effects.pkcs11Tokens)
   const { getClientId, findSigner } = createIdentities(getCurrentConfig, (keys) =>
     createKeyRing(keys, pkcs11Tokens, effects.inSpan),
   )

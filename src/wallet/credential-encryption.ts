@@ -10,7 +10,7 @@ import {
   type JweEncryption,
   type JweParameters,
   type JweRecipient,
-  publishedKey,
+  makeEncryptionJwk,
 } from '../keys/jwe.ts'
 import { makePrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import type { WalletContext } from './context.ts'
@@ -77,7 +77,7 @@ async function exchangeEncrypted(
     return exchangeJson(wallet, { ...exchange, headers, body: await encryptJwe(JSON.stringify(members), request) })
   }
   const privateJwk = makePrivateJwk(wallet.random)
-  const responseKey = { jwk: publishedKey(publicPartOf(privateJwk), KID), enc: response }
+  const responseKey = { jwk: makeEncryptionJwk(publicPartOf(privateJwk), KID), enc: response }
   const body = await encryptJwe(JSON.stringify({ ...members, credential_response_encryption: responseKey }), request)
   const text = await exchangeText(wallet, { ...exchange, headers, body, type: JWT_TYPE })
   const decryption = { keys: [{ key: privateJwk, kid: KID }], encs: [response], maxBytes: MAX_ANSWER_BYTES }

@@ -36,7 +36,7 @@ export const explained: readonly ExplainedMutant[] = [
     why: 'a configuration without doctype is refused before anything is issued under it',
   },
   {
-    file: 'src/credential/mso-mdoc/schema.ts',
+    file: 'src/credential/mso-mdoc/validation.ts',
     before: '0',
     after: '(0 + 1)',
     within: 'isObject(each)',

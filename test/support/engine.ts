@@ -23,7 +23,7 @@ import { createEngine, type EngineService } from '../../src/engine/engine.ts'
 import { storageEncryptionKey } from '../../src/engine/engine-key.ts'
 import type { Outbound } from '../../src/http/outbound.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
-import { encryptStore, makeEncryptionKey } from '../../src/store/encrypted.ts'
+import { encryptStore, makeDatabaseKey } from '../../src/store/encrypted.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type TestChain, testChain } from './engine-chain.ts'
 import { openTestStore, retryOnConflict } from './store.ts'
@@ -231,7 +231,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
   const [chain, runtime] = [from?.chain ?? testChain(clock, ENGINE), from?.runtime ?? testRuntime(clock)]
   const config = engineConfig(settings, options.texts)
   const plain = options.store ?? from?.store ?? (await openTestStore<EngineCollections>(engineMigrations))
-  const keys = [makeEncryptionKey(storageEncryptionKey(config.identity))]
+  const keys = [makeDatabaseKey(storageEncryptionKey(config.identity))]
   const store = await encryptStore(plain, {
     refusesPlaintext: true,
     keys,

@@ -1,10 +1,10 @@
 /** Checks whether the data of a service is encrypted, and whether its keys are configured. */
 import type { ServiceDefaults } from '../../config/common.ts'
 import type { DatabaseConfig } from '../../config/database.ts'
-import { ENCRYPTION_KEYS_SETTING, readEncryptionKeys } from '../../config/encryption-keys.ts'
+import { ENCRYPTION_KEYS_SETTING, readDatabaseKeys } from '../../config/encryption-keys.ts'
 import type { Files } from '../../config/files.ts'
 import { longestRetentionMs, resolveRetention } from '../../config/retention.ts'
-import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
+import { makeDatabaseKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { readRows } from './database.ts'
 import { type Finding, makeFinding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
@@ -27,9 +27,9 @@ export async function findEncryptionFindings(
   { files, at, defaults }: Surroundings,
 ): Promise<Finding[]> {
   const path = settings?.encryptionKeyFile
-  const keysResult = readEncryptionKeys(path, files)
+  const keysResult = readDatabaseKeys(path, files)
   if ('mistakes' in keysResult) return []
-  const keys = keysResult.keys.map(makeEncryptionKey)
+  const keys = keysResult.keys.map(makeDatabaseKey)
   const storedKeys = await readStoredKeys(database)
   const retentionMs = longestRetentionMs(resolveRetention(retention, defaults.retention))
   const problem = missingKeyProblem(storedKeys, { keys, now: at, retentionMs })

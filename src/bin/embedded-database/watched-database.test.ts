@@ -39,9 +39,9 @@ describe('a database on a disk that has refused a write', () => {
     ['can only be read', 8],
   ])('is known to take nothing for a while where the disk %s', async (_, errcode) => {
     const { store } = await onDisk(errcode)
-    await store.checkMedium?.()
+    await store.checkDisk?.()
     await expect(store.commit([insert])).rejects.toThrow('no room')
-    await expect(store.checkMedium?.()).rejects.toMatchObject({
+    await expect(store.checkDisk?.()).rejects.toMatchObject({
       message: expect.stringMatching(/: the disk has refused a write$/) as string,
       cause: { message: 'no room', errcode },
     })
@@ -51,7 +51,7 @@ describe('a database on a disk that has refused a write', () => {
   it('is nothing of the kind where the database was busy', async () => {
     const { store } = await onDisk(5)
     await expect(store.commit([insert])).rejects.toThrow('no room')
-    await store.checkMedium?.()
+    await store.checkDisk?.()
     await store.close()
   })
 })
@@ -64,7 +64,7 @@ describe('a database that SQLite finds damaged', () => {
   ])('answers for nothing any more, and is left as it is: %s', async (_, errcode) => {
     const { store, file } = await onDisk(errcode)
     await expect(store.commit([insert])).rejects.toThrow('no room')
-    for (const work of [() => store.get('thing', 'a'), () => store.checkMedium?.(), () => store.commit([])]) {
+    for (const work of [() => store.get('thing', 'a'), () => store.checkDisk?.(), () => store.commit([])]) {
       await expect(work()).rejects.toThrow('the database is damaged; put back a backup')
     }
     await expect(store.close()).rejects.toThrow('the database is damaged')
@@ -82,7 +82,7 @@ it('a database whose configured link is changed to another file answers for noth
   copyFileSync(file, join(directory, 'other.db'))
   rmSync(link)
   symlinkSync('other.db', link)
-  await expect.poll(() => store.checkMedium?.().then(String, String)).toMatch(/another file was put in the place/)
+  await expect.poll(() => store.checkDisk?.().then(String, String)).toMatch(/another file was put in the place/)
   await expect(store.close()).rejects.toThrow('another file was put in the place')
 })
 
@@ -93,7 +93,7 @@ it('a database whose file cannot be looked at is not ready until it can, and the
   const lines: { readonly event?: string; readonly err?: { readonly code?: string } }[] = []
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) })
   const store = watchDatabase(await openSqlite<Things>(file, migrations), { file, link }, log, findIn)
-  const medium = () => store.checkMedium?.().then(String, String)
+  const medium = () => store.checkDisk?.().then(String, String)
   const leadTo = (target: string) => {
     rmSync(link)
     symlinkSync(target, link)
@@ -118,7 +118,7 @@ describe('the pages of a database that is watched', () => {
     await store.commit([insert])
     await store.tidy?.()
     await promisify(execFile)(process.execPath, ['-e', DAMAGE, file])
-    const medium = () => store.checkMedium?.().then(String, String)
+    const medium = () => store.checkDisk?.().then(String, String)
     await expect.poll(medium).toMatch(/the database is damaged; put back a backup/)
     await expect(store.close()).rejects.toThrow('the database is damaged')
   })
@@ -143,7 +143,7 @@ it('a database that cannot be written is told with the code of the system', asyn
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
   const store = watch(await openSqlite<Things>(file, migrations), file)
   rmSync(file)
-  await expect(store.checkMedium?.()).rejects.toMatchObject({
+  await expect(store.checkDisk?.()).rejects.toMatchObject({
     message: `${file}: this user may not write it, or the directory that it is in (ENOENT)`,
     cause: { code: 'ENOENT' },
   })

@@ -39,7 +39,7 @@ interface Watch extends Pick<LossWatch, 'endWatch'> {
   /** Returns the result of `work`. Rejects after the file was lost. */
   runGuarded<T>(work: () => Promise<T>): Promise<T>
   /** Rejects if the file cannot be written. */
-  checkMedium(): Promise<void>
+  checkDisk(): Promise<void>
 }
 
 interface LossWatch {
@@ -77,7 +77,7 @@ export function watchDatabase<C>(store: Store<C>, path: DatabasePath, log: Logge
     purge: (collection, now) => watch.runGuarded(() => store.purge(collection, now)),
     commit: (changes) => watch.runGuarded(() => store.commit(changes)),
     tidy: () => watch.runGuarded(() => store.tidy?.() ?? Promise.resolve()),
-    checkMedium: () => watch.checkMedium(),
+    checkDisk: () => watch.checkDisk(),
     close: async () => {
       const loss = await watch.endWatch()
       // A damaged database is not closed, so that the WAL is not moved into the file.
@@ -105,7 +105,7 @@ function watchFile(path: DatabasePath, openedFile: OpenedFile, findDamage: FindD
       losses.refuseLost()
       return result
     },
-    checkMedium: () =>
+    checkDisk: () =>
       new Promise((resolve) => {
         losses.refuseLost()
         losses.refuseUnchecked()

@@ -3,7 +3,7 @@ import { describeDatabase } from '../../config/database.ts'
 import { type EngineStore, engineEncryptedCollections, engineMigrations } from '../../engine/collections.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/engine-key.ts'
-import { encryptStore, makeEncryptionKey } from '../../store/encrypted.ts'
+import { encryptStore, makeDatabaseKey } from '../../store/encrypted.ts'
 import { openEncryptedDatabase, openServiceDatabase } from '../database/checked-database.ts'
 import { now, openDatabase, random } from '../effects.ts'
 import type { OpeningFailure, OpeningOptions } from '../service/service-kind.ts'
@@ -20,7 +20,7 @@ export async function openStore(
   { database, identity }: Pick<EngineConfig, 'database' | 'identity'>,
   options?: OpeningOptions,
 ): Promise<EngineStore | OpeningFailure> {
-  const keys = [makeEncryptionKey(storageEncryptionKey(identity))]
+  const keys = [makeDatabaseKey(storageEncryptionKey(identity))]
   const settings = { collections: engineEncryptedCollections, retentionMs: Infinity, refusesPlaintext: true }
   const result = await openEncryptedDatabase<EngineStore>(database, {
     open: () =>

@@ -18,10 +18,10 @@ import {
   registerConflictMetrics,
   registerConnectionMetrics,
   registerLogMetrics,
+  registerPkcs11KeyMetrics,
   registerReadinessMetrics,
   registerSessionMetrics,
   registerTaskMetrics,
-  registerTokenKeyMetrics,
 } from './state-metrics.ts'
 import { createStepTimer, type StepTimer } from './step-metrics.ts'
 import { registerTrustListMetrics } from './trust-list-metrics.ts'
@@ -43,7 +43,7 @@ interface MetricSources {
   readonly store: Store<CallbackCollections>
   readonly now: () => Date
   /** Returns whether each key in a token signs, by the path of its setting. */
-  readonly getTokenKeyStates: () => ReadonlyMap<string, boolean>
+  readonly getPkcs11KeyStates: () => ReadonlyMap<string, boolean>
   /** Rejects if the service is not ready. */
   readonly checkReady: () => Promise<unknown>
   /** Returns the states of the newest sessions. */
@@ -63,7 +63,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
   registerConnectionMetrics(prefix, registry, sources.store)
   registerTelemetryMetrics(prefix, registry, sources.telemetry)
   registerCertificateMetrics(prefix, registry, () => listCertificates(sources.getConfig()), sources.now)
-  registerTokenKeyMetrics(prefix, registry, sources.getTokenKeyStates)
+  registerPkcs11KeyMetrics(prefix, registry, sources.getPkcs11KeyStates)
   registerReadinessMetrics(prefix, registry, sources.checkReady)
   registerSessionMetrics(prefix, registry, sources.listNewestStates, sources.now)
   if (name === 'verifier') registerTrustListMetrics(prefix, registry, sources.readTrustListEnds, sources.now)

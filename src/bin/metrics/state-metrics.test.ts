@@ -7,10 +7,10 @@ import {
   registerCallbackMetrics,
   registerCertificateMetrics,
   registerLogMetrics,
+  registerPkcs11KeyMetrics,
   registerReadinessMetrics,
   registerSessionMetrics,
   registerTaskMetrics,
-  registerTokenKeyMetrics,
 } from './state-metrics.ts'
 
 const now = new Date('2026-11-26T12:00:00Z')
@@ -45,7 +45,7 @@ describe('the metrics of the state of a service', () => {
         ['signing', true],
         ['keys.audit', signs],
       ])
-      registerTokenKeyMetrics('v_', registry, () => states)
+      registerPkcs11KeyMetrics('v_', registry, () => states)
       return registry
     })
     const text = await mergeMetrics(await Promise.all(registries.map((registry) => registry.getMetricsAsJSON())))

@@ -53,7 +53,7 @@ export function registerCertificateMetrics(
 }
 
 /** Registers the gauge of the keys in tokens; `states` returns whether each signs, by the path of its setting. */
-export function registerTokenKeyMetrics(
+export function registerPkcs11KeyMetrics(
   prefix: string,
   registry: Registry,
   states: () => ReadonlyMap<string, boolean>,

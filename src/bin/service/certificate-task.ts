@@ -1,7 +1,11 @@
 /** Tells the operator of certificates that end while the service runs. */
 import type { Logger } from 'pino'
 import type { Task } from '../../async/task.ts'
-import { findEndedCertificate, findEndedMetadataCertificate, findEndingWarnings } from '../../config/certificate-end.ts'
+import {
+  endedCertificateProblem,
+  endedMetadataCertificateProblem,
+  findEndingWarnings,
+} from '../../config/certificate-end.ts'
 import type { CommonConfig } from '../../config/common.ts'
 
 const MINUTE_MS = 60_000
@@ -22,8 +26,8 @@ export function createCertificateTask(
   const run = (): Promise<void> => {
     const at = now()
     const { keys } = getConfig()
-    const signing = findEndedCertificate(keys, at)
-    const mistake = signing ?? findEndedMetadataCertificate(keys, at)
+    const signing = endedCertificateProblem(keys, at)
+    const mistake = signing ?? endedMetadataCertificateProblem(keys, at)
     if (mistake === undefined) toldAt = undefined
     else if (toldAt === undefined || at.getTime() - toldAt >= ERROR_MS) {
       toldAt = at.getTime()

@@ -14,10 +14,10 @@ import { documentPath } from '../terminal/document-path.ts'
 import { createCertificateTask } from './certificate-task.ts'
 import { createConflictTask } from './conflict-log.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
+import { type Pkcs11KeyWatch, watchPkcs11Keys } from './pkcs11-key-task.ts'
 import { findKeyMistakes } from './reload.ts'
 import type { BuiltService, Observability, OpeningFailure, OpeningOptions, ServiceKind } from './service-kind.ts'
 import { createTracedEffects } from './telemetry.ts'
-import { type TokenKeyWatch, watchTokenKeys } from './token-key-task.ts'
 import { keepNewSpaceSize } from './v8-new-space.ts'
 
 const REPLACED = `a standby of the database server took over, or a backup was put back: the database may lack the newest changes, and is used again when what was open is void; see ${documentPath('docs/operating.md')}, High availability`
@@ -157,7 +157,7 @@ async function buildServer<Name extends CredentialServiceName>(
   const { createService } = credentialServices[name]
   let current = config
   const getCurrentConfig = () => current
-  const tokenKeys = watchTokenKeys({ keys: config.keys, tokens: pkcs11Tokens, log, now })
+  const tokenKeys = watchPkcs11Keys({ keys: config.keys, tokens: pkcs11Tokens, log, now })
   const metrics = config.management && (await createMetrics(name, getCurrentConfig, { store, telemetry, tokenKeys }))
   const measuredStore = metrics ? await measureStore(store, metrics) : store
   const effects = {
@@ -199,7 +199,7 @@ async function measureStore<Name extends CredentialServiceName>(
 interface MeasuredParts<Name extends CredentialServiceName> {
   readonly store: StoreOf<Name>
   readonly telemetry: Observability['telemetry']
-  readonly tokenKeys: TokenKeyWatch
+  readonly tokenKeys: Pkcs11KeyWatch
 }
 
 /** Creates the metrics. Their code is only loaded if metrics are configured. */
@@ -220,7 +220,7 @@ async function createMetrics<Name extends CredentialServiceName>(
     listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
     readTrustListEnds: () => readTrustListEnds(getConfig(), serviceStore),
     store: callbackStore,
-    getTokenKeyStates: tokenKeys.getStates,
+    getPkcs11KeyStates: tokenKeys.getStates,
     telemetry: telemetry?.counts,
   })
 }

@@ -6,7 +6,7 @@ import { endsWithin } from '../../async/timer.ts'
 import { isObject } from '../../codec/json.ts'
 import { nameVariables } from '../../config/environment.ts'
 import type { App } from '../../http/app-type.ts'
-import { takeInByPass } from '../../http/close-listener.ts'
+import { acceptInOnePass } from '../../http/close-listener.ts'
 import { createMetricsServer } from '../../http/metrics-server.ts'
 import { files, now } from '../effects.ts'
 import { createLog, flushLog } from '../log.ts'
@@ -211,9 +211,9 @@ async function runServer(
     return listLastingMistakes(problem)
   }
   kind.onListening?.()
-  const takeIn = primary?.takeIn ?? takeInByPass
+  const acceptArrived = primary?.acceptArrived ?? acceptInOnePass
   // Signals are handled before the next log line, since its reader may stop the service at once.
-  stopOnSignal((signal) => endService(service, config.stopping, { signal, log, takeIn }), log, signals)
+  stopOnSignal((signal) => endService(service, config.stopping, { signal, log, acceptArrived }), log, signals)
   const port = addressPort(app)
   if (primary !== undefined) primary.reportListening({ port, ...facts }, metrics)
   else logListening(log, { port, ...facts }, management)

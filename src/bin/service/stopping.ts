@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import type { Stopping } from '../../config/stopping.ts'
 import type { App } from '../../http/app-type.ts'
-import type { TakeIn } from '../../http/close-listener.ts'
+import type { AcceptArrived } from '../../http/close-listener.ts'
 import { sleep } from '../effects.ts'
 import { flushLog } from '../log.ts'
 
@@ -53,7 +53,7 @@ export function stopOnSignal(end: (signal: string) => Promise<void>, log: Logger
 interface Ending {
   readonly signal: string
   readonly log: Logger
-  readonly takeIn: TakeIn
+  readonly acceptArrived: AcceptArrived
 }
 
 /**
@@ -63,12 +63,12 @@ interface Ending {
 export async function endService(
   service: ListeningService,
   { graceSeconds }: Stopping,
-  { signal, log, takeIn }: Ending,
+  { signal, log, acceptArrived }: Ending,
 ): Promise<void> {
   const { connections } = service.app
   connections.endAfterAnswers()
   await sleep(signal === 'SIGTERM' ? graceSeconds * 1000 : 0)
-  await connections.closeListener(takeIn)
+  await connections.closeListener(acceptArrived)
   // Requests may be arriving on connections that are open.
   for (let waitedMs = 0; waitedMs < OPEN_CONNECTION_MS && connections.countOpen() > 0; waitedMs += POLL_MS) {
     await sleep(POLL_MS)

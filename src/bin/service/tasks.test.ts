@@ -29,7 +29,7 @@ it('a task that deletes has no round while the clock is far ahead, and the other
     return Promise.resolve()
   }
   const tasks = [
-    { name: 'deleting', everyMs: 1, endsByClock: true, run: count('deleting') },
+    { name: 'deleting', everyMs: 1, needsTrustedClock: true, run: count('deleting') },
     {
       name: 'other',
       everyMs: 1,

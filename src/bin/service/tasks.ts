@@ -19,7 +19,7 @@ export function runTasks(tasks: readonly Task[], log: Logger, clocks = machineCl
   const rounds = tasks.map(async (task) => {
     let failures = 0
     while (await waitOrAbort(task.everyMs, stop.signal)) {
-      if (task.endsByClock === true && isClockDoubtful()) continue
+      if (task.needsTrustedClock === true && isClockDoubtful()) continue
       failures = await runRound(task, log, { earlierFailures: failures, stop: stop.signal, isClockDoubtful })
     }
   })

@@ -1,6 +1,6 @@
 /** The worker's side of the messages between the primary process and its workers. */
 import { EventEmitter, once } from 'node:events'
-import type { TakeIn } from '../../http/close-listener.ts'
+import type { AcceptArrived } from '../../http/close-listener.ts'
 import type { MeasuredMetric, ProcessMetrics } from '../../http/metrics-server.ts'
 import type { Signals } from './stopping.ts'
 
@@ -36,7 +36,7 @@ export interface PrimaryConnection {
   readonly orders: WorkerOrders
   readonly signals: Signals
   /** Makes the primary process pass on the connections that have arrived there. */
-  readonly takeIn: TakeIn
+  readonly acceptArrived: AcceptArrived
   /** Reports that the worker listens, and answers requests for metrics from now on. */
   reportListening(facts: ListeningFacts, metrics: ProcessMetrics | undefined): void
 }
@@ -50,7 +50,7 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const signals = new EventEmitter()
   const passedOn = new EventEmitter()
-  const takeIn: TakeIn = async () => {
+  const acceptArrived: AcceptArrived = async () => {
     sendToPrimary({ passOn: true })
     await once(passedOn, 'all')
     return { mayHaveMore: false }
@@ -62,7 +62,7 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
       sendToPrimary({ listening })
     }
     process.on('message', (message: MessageToWorker) => {
-      if ('orders' in message) resolve({ orders: message.orders, signals, takeIn, reportListening })
+      if ('orders' in message) resolve({ orders: message.orders, signals, acceptArrived, reportListening })
       else if ('measure' in message) sendMetrics(message.measure, source)
       else if ('passedOn' in message) passedOn.emit('all')
       // A worker that does not listen yet has nothing to finish, and reads new certificates at its start.

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseJsonObject } from '../../codec/json.ts'
-import { isListPath, type ListFile, listFiles } from '../../issuer/status-list/export.ts'
+import { isListPath, listPublishedLists, type PublishedListFile } from '../../issuer/status-list/export.ts'
 import { createKeyRing } from '../../keys/key-ring.ts'
 import { withIssuer } from '../database/operator-store.ts'
 import { now, pkcs11Tokens } from '../effects.ts'
@@ -23,7 +23,10 @@ export async function exportLists(configFile: string, directory: string): Promis
   process.umask(0o022)
   const result = await withIssuer(configFile, async (store, config) => {
     const context = { store, config, keys: createKeyRing(config.keys, pkcs11Tokens), now }
-    return { ...(await writeLists(directory, await listFiles(context))), ttlSeconds: config.statusList.ttlSeconds }
+    return {
+      ...(await writeLists(directory, await listPublishedLists(context))),
+      ttlSeconds: config.statusList.ttlSeconds,
+    }
   })
   const { ttlSeconds, ...counts } = result
   return { text: textOf(directory, result), facts: { ...counts, ttl_seconds: ttlSeconds } }
@@ -35,7 +38,10 @@ export async function exportLists(configFile: string, directory: string): Promis
  * lists of the issuer. It is written with each export, so that its time is that of the last one. Throws, and writes
  * nothing, if the index has lists and the database has none of them, since this is probably another database.
  */
-async function writeLists(directory: string, lists: readonly ListFile[]): Promise<Omit<ExportResult, 'ttlSeconds'>> {
+async function writeLists(
+  directory: string,
+  lists: readonly PublishedListFile[],
+): Promise<Omit<ExportResult, 'ttlSeconds'>> {
   const index = `${resolve(directory)}.index.json`
   const previousTags = readIndex(index)
   const tags = Object.fromEntries(lists.map(({ path, etag }) => [path, etag]))

@@ -1,6 +1,6 @@
 /** Requests a status list from another server, and parses the response. Token Status List, Status List Request. */
 import { MalformedError, type Problem } from '../../codec/malformed.ts'
-import { IDENTIFIER_LIST_TYPE, STATUS_LIST_TYPES } from '../../codec/status-list.ts'
+import { IDENTIFIER_LIST_MEDIA_TYPE, STATUS_LIST_MEDIA_TYPES } from '../../codec/status-list.ts'
 import type { CredentialFormat } from '../../credential/format.ts'
 import type { Effects } from '../../http/effects.ts'
 import { OutboundError } from '../../http/outbound.ts'
@@ -64,9 +64,9 @@ export async function requestList(
 }
 
 function acceptOf(kind: StatusReference['kind'], listType: ListType): string {
-  const { jwt, cwt } = STATUS_LIST_TYPES
+  const { jwt, cwt } = STATUS_LIST_MEDIA_TYPES
   if (kind === 'bitstring') return 'application/vc+jwt, application/jwt;q=0.9, text/plain;q=0.1'
-  if (kind === 'identifier list') return IDENTIFIER_LIST_TYPE
+  if (kind === 'identifier list') return IDENTIFIER_LIST_MEDIA_TYPE
   return listType === 'cwt' ? `${cwt}, ${jwt};q=0.9` : `${jwt}, ${cwt};q=0.9`
 }
 
@@ -80,10 +80,12 @@ async function readList(
   if (kind === 'bitstring') return readBitstringCredential(text(), uri)
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   if (kind === 'identifier list') {
-    if (type === IDENTIFIER_LIST_TYPE) return readIdentifierListCwt(body, uri)
-    throw new MalformedError(`what was answered is not ${IDENTIFIER_LIST_TYPE}`)
+    if (type === IDENTIFIER_LIST_MEDIA_TYPE) return readIdentifierListCwt(body, uri)
+    throw new MalformedError(`what was answered is not ${IDENTIFIER_LIST_MEDIA_TYPE}`)
   }
-  if (type === STATUS_LIST_TYPES.cwt) return readStatusListCwt(body, uri)
-  if (type === STATUS_LIST_TYPES.jwt) return readStatusListJwt(text(), uri)
-  throw new MalformedError(`what was answered is neither ${STATUS_LIST_TYPES.jwt} nor ${STATUS_LIST_TYPES.cwt}`)
+  if (type === STATUS_LIST_MEDIA_TYPES.cwt) return readStatusListCwt(body, uri)
+  if (type === STATUS_LIST_MEDIA_TYPES.jwt) return readStatusListJwt(text(), uri)
+  throw new MalformedError(
+    `what was answered is neither ${STATUS_LIST_MEDIA_TYPES.jwt} nor ${STATUS_LIST_MEDIA_TYPES.cwt}`,
+  )
 }

@@ -24,8 +24,8 @@ import { malformed } from '../../codec/malformed.ts'
 import {
   CWT_CLAIM,
   capacityOf,
-  IDENTIFIER_LIST_TYPE,
-  STATUS_LIST_TYPES,
+  IDENTIFIER_LIST_MEDIA_TYPE,
+  STATUS_LIST_MEDIA_TYPES,
   type StatusWidth,
   statusAt,
 } from '../../codec/status-list.ts'
@@ -110,7 +110,7 @@ const CWT_TAG = 61
  * The accepted types of a CWT status list token, both as texts, since no CoAP content format is registered yet. Token
  * Status List, IANA.
  */
-const CWT_TYPES: readonly [string, string] = [STATUS_LIST_TYPES.cwt, 'statuslist+cwt']
+const CWT_TYPES: readonly [string, string] = [STATUS_LIST_MEDIA_TYPES.cwt, 'statuslist+cwt']
 const WIDTHS: readonly unknown[] = [1, 2, 4, 8]
 
 /** The maximum number of values in an identifier list, two for each identifier: as many as one megabyte has. */
@@ -164,7 +164,7 @@ export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise
  * are not a list for `uri`. ISO/IEC 18013-5, second edition, 12.3.6.3 and 12.3.6.4.
  */
 export function readIdentifierListCwt(bytes: Uint8Array, uri: string): FetchedStatusList {
-  const { sign1, payload } = readCwt(bytes, [IDENTIFIER_LIST_TYPE])
+  const { sign1, payload } = readCwt(bytes, [IDENTIFIER_LIST_MEDIA_TYPE])
   const budget = createBudget(MAX_IDENTIFIER_VALUES)
   const claims = asMap(decodeCbor(payload, { longNumbers: true, byteStringKeys: true, budget }), 'its payload')
   if (claims.has(CWT_CLAIM.statusList)) malformed('it is a list of identifiers and a status list at once')

@@ -9,7 +9,13 @@ import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { issue } from './issue.ts'
 import { matchesOrder, present, readHeld } from './present.ts'
 import { IDS, read } from './read.ts'
-import { findOwnQueryMistakes, type MdocMembers, matchesMeta, parseMembers, refuseInvalidDataset } from './schema.ts'
+import {
+  findOwnQueryMistakes,
+  type MdocMembers,
+  matchesMeta,
+  parseMembers,
+  refuseInvalidDataset,
+} from './validation.ts'
 
 const COVERED_BY_SIGNATURE =
   'the signature of the device is over the nonce, and whom and where the response is for: see holder.signature'

@@ -18,7 +18,7 @@ import { algorithms } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { Order } from '../format.ts'
 import { digestItem } from './elements.ts'
-import type { MdocMembers } from './schema.ts'
+import type { MdocMembers } from './validation.ts'
 import { cborDateTime, toCbor } from './values.ts'
 
 type Random = (bytes: number) => Uint8Array

@@ -18,7 +18,7 @@ import { deviceAuthentication } from './device-auth.ts'
 import { readIdentifier } from './elements.ts'
 import { type IssuerSigned, MDOC_VERSION, readIssuerSigned } from './issuer-signed.ts'
 import { evidenceOf } from './read.ts'
-import type { MdocMembers } from './schema.ts'
+import type { MdocMembers } from './validation.ts'
 import { toCbor, toJson } from './values.ts'
 
 /** Parses an issued mdoc. Throws a MalformedError if it is invalid or of another version. */

@@ -8,6 +8,7 @@ import { statusMember, subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type ClaimSource, type Configuration, type CredentialFormat, type Order } from '../format.ts'
 import { issueSdJwt, presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { IDS, matchesMeta, matchesOrder, read, readHeld } from './read.ts'
+import { refuseMissingTypeClaims } from './type-claims.ts'
 import {
   claimsOf,
   findOwnQueryMistakes,
@@ -15,8 +16,7 @@ import {
   refuseInvalidDataset,
   type SdJwtVcMembers,
   SECURING_MEMBERS,
-} from './schema.ts'
-import { refuseMissingTypeClaims } from './type-claims.ts'
+} from './validation.ts'
 
 export const sdJwtVc: CredentialFormat = {
   ids: IDS,

@@ -14,7 +14,7 @@ import {
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { keyBindingOf, readHeldSdJwt, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
-import { ALWAYS_SHOWN, claimsOf, type SdJwtVcMembers, SECURING_MEMBERS } from './schema.ts'
+import { ALWAYS_SHOWN, claimsOf, type SdJwtVcMembers, SECURING_MEMBERS } from './validation.ts'
 
 export const IDS = ['dc+sd-jwt'] as const
 

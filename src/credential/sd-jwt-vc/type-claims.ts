@@ -9,7 +9,7 @@ import type { CredentialConfiguration } from '../../protocol/credential-configur
 import { refuse } from '../../protocol/error.ts'
 import { refuseMissingClaim } from '../../protocol/mandatory-claim.ts'
 import type { Configuration } from '../format.ts'
-import { SECURING_MEMBERS } from './schema.ts'
+import { SECURING_MEMBERS } from './validation.ts'
 
 const SD_VALUES: readonly Json[] = ['always', 'allowed', 'never']
 

@@ -10,8 +10,8 @@ import { sourceOfMember } from '../w3c/members.ts'
 import { issue } from './issue.ts'
 import { present } from './present.ts'
 import { IDS, matchesOrder, read, readHeld } from './read.ts'
-import { parseMembers, type W3cJwtMembers } from './schema.ts'
 import { refuseInvalidDataset } from './subject.ts'
+import { parseMembers, type W3cJwtMembers } from './validation.ts'
 
 export const w3cJwt: CredentialFormat = {
   ...w3cFormat,

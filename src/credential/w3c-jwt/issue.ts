@@ -6,8 +6,8 @@ import type { Signer } from '../../keys/signer.ts'
 import { statusMember } from '../evidence.ts'
 import type { Order } from '../format.ts'
 import { credentialStatusMember, isoSeconds } from '../w3c/members.ts'
-import type { W3cJwtMembers } from './schema.ts'
 import { subjectOf } from './subject.ts'
+import type { W3cJwtMembers } from './validation.ts'
 
 /** Issues a W3C credential as a JWT. */
 export function issue(order: Order<W3cJwtMembers>, signer: Signer): Promise<string> {

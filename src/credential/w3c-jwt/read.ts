@@ -23,8 +23,8 @@ import {
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
 import { conformanceProblem, hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
-import type { W3cJwtMembers } from './schema.ts'
 import { subjectOf } from './subject.ts'
+import type { W3cJwtMembers } from './validation.ts'
 
 export const IDS = ['jwt_vc_json'] as const
 

@@ -4,8 +4,8 @@ import { toDidJwk } from '../../keys/did.ts'
 import { thumbprint } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Configuration, Order } from '../format.ts'
-import { refuseInvalidW3cDataset } from '../w3c/schema.ts'
-import type { W3cJwtMembers } from './schema.ts'
+import { refuseInvalidW3cDataset } from '../w3c/validation.ts'
+import type { W3cJwtMembers } from './validation.ts'
 
 /** Returns the `credentialSubject` of the credential that is ordered. */
 export function subjectOf({ configuration, dataset, holderKey, holderDids }: Order<W3cJwtMembers>): JsonObject {

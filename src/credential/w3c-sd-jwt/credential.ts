@@ -22,7 +22,7 @@ import {
   WRITTEN_MEMBERS,
   w3cEvidence,
 } from '../w3c/members.ts'
-import type { W3cMembers } from '../w3c/schema.ts'
+import type { W3cMembers } from '../w3c/validation.ts'
 
 export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
 

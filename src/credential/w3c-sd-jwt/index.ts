@@ -5,9 +5,9 @@
 import type { CredentialFormat } from '../format.ts'
 import { presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { w3cFormat } from '../w3c/format.ts'
-import type { W3cMembers } from '../w3c/schema.ts'
+import type { W3cMembers } from '../w3c/validation.ts'
 import { IDS, issue, matchesOrder, read, readHeld, sourceOf } from './credential.ts'
-import { parseMembers } from './schema.ts'
+import { parseMembers } from './validation.ts'
 
 export const w3cSdJwt: CredentialFormat = {
   ...w3cFormat,

@@ -3,7 +3,7 @@ import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { matchesTypeValues, typeValuesOf, WRITTEN_MEMBERS } from './members.ts'
-import { findW3cQueryMistakes, refuseInvalidW3cDataset, type W3cMembers } from './schema.ts'
+import { findW3cQueryMistakes, refuseInvalidW3cDataset, type W3cMembers } from './validation.ts'
 
 export const w3cFormat = {
   typeMember: 'credential_definition',

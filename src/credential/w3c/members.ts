@@ -19,7 +19,7 @@ import {
 } from '../evidence.ts'
 import type { Validity } from '../evidence-parts.ts'
 import type { ClaimSource, Configuration, Evidence, Order } from '../format.ts'
-import type { W3cMembers } from './schema.ts'
+import type { W3cMembers } from './validation.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 export const VCDM_2_CONTEXT = 'https://www.w3.org/ns/credentials/v2'

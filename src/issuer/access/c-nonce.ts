@@ -44,7 +44,7 @@ export interface NonceTarget {
 }
 
 /** A nonce of this service that has not expired, and the request that uses it. */
-export interface NonceUse extends NonceTarget {
+export interface VerifiedNonce extends NonceTarget {
   readonly nonce: string
   readonly dueAt: Date
 }
@@ -52,14 +52,14 @@ export interface NonceUse extends NonceTarget {
 /**
  * Verifies the nonce of a request. Refuses with `invalid_nonce` a nonce that this service did not make for the session,
  * and one that has expired. Reads nothing from the store, so it can come before the verification of signatures;
- * {@link makeNonceUse} refuses a nonce that was used.
+ * {@link makeNonceSingleUse} refuses a nonce that was used.
  */
 export function verifyNonce(
   { secrets }: Pick<NonceContext, 'secrets'>,
   target: NonceTarget,
   nonce: string,
   now: Date,
-): NonceUse {
+): VerifiedNonce {
   const dueAt = expiryOf(secrets.nonce, target.sessionId, nonce)
   return dueAt === undefined || now >= dueAt ? refuseNonce() : { ...target, nonce, dueAt }
 }
@@ -68,9 +68,9 @@ export function verifyNonce(
  * Makes the single use of a nonce. Refuses with `invalid_nonce` a nonce that was used in another session, or for the
  * same configuration.
  */
-export async function makeNonceUse(
+export async function makeNonceSingleUse(
   store: IssuerStore,
-  { nonce, sessionId, configurationId, dueAt }: NonceUse,
+  { nonce, sessionId, configurationId, dueAt }: VerifiedNonce,
 ): Promise<SingleUse> {
   const row = await store.get('spent_nonce', nonce)
   const session = digestOf(sessionId)

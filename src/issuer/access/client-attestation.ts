@@ -43,7 +43,7 @@ type ClientContext = Pick<AccessContext, 'config' | 'now' | 'log' | 'attestation
  * Makes the hook that adds a challenge for the next proof to each response for a request with a wallet attestation.
  * Section 6.2 of the draft.
  */
-export function offerAttestationChallenge(context: AccessContext) {
+export function createAttestationChallengeHook(context: AccessContext) {
   return ({ headers }: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const isAttested = headers['oauth-client-attestation'] !== undefined
     if (isAttested && context.config.clientAuthentication !== undefined) {

@@ -7,12 +7,12 @@ import type { Effects } from '../../http/effects.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerConfig } from '../config.ts'
-import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
+import type { AuthorizationServerClient } from './authorization-server-client.ts'
 import type { ReusableNonces } from './reusable-nonce.ts'
 
 /** The secrets, each with the purpose for which it is derived: two secrets for the same purpose would be equal. */
 export const secretPurposes = {
-  code: 'pre-authorized code',
+  preAuthorizedCode: 'pre-authorized code',
   suppliedCode: 'supplied pre-authorized code',
   issuerState: 'issuer_state',
   pushedRequest: 'pushed authorization request',
@@ -34,7 +34,7 @@ export interface AccessContext extends Effects<IssuerCollections> {
    */
   readonly secrets: Readonly<Record<keyof typeof secretPurposes, Secrets>>
   /** The external authorization server; undefined when this service issues the access tokens. */
-  readonly externalAuthorizationServer: ExternalAuthorizationServer | undefined
+  readonly externalAuthorizationServer: AuthorizationServerClient | undefined
   readonly dpopNonces: ReusableNonces
   /** Runs a task when no other one of the session runs in this process, and tells it whether it had to wait. */
   readonly queueForSession: <T>(sessionId: string, task: (hasWaited: boolean) => Promise<T>) => Promise<T>

@@ -1,6 +1,6 @@
 /**
- * DPoP (RFC 9449) binds access tokens to a key of the wallet. This module verifies the proof of a request. The batch of
- * the request then marks the proof as used, with `singleUse`.
+ * DPoP (RFC 9449) binds access tokens to a key of the wallet. This module verifies the proof of a request, and makes
+ * the challenges for one. The batch of the request then marks the proof as used, with `singleUse`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
@@ -34,7 +34,7 @@ type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
  * Makes the hook that adds a nonce for the next proof to each response for a request with a DPoP proof. RFC 9449
  * section 8.2.
  */
-export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
+export function createDpopNonceHook({ dpopNonces, now }: AccessContext) {
   return ({ headers }: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const usesDpop = headers.dpop !== undefined || /^DPoP /i.test(headers.authorization ?? '')
     if (usesDpop) reply.header('dpop-nonce', dpopNonces.getCurrent(now()))

@@ -10,11 +10,11 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/g
 import type { Row } from '../../store/store.ts'
 import { acceptedAudiences } from '../issuer-addresses.ts'
 import { hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
+import type { AuthorizationServerClient } from './authorization-server-client.ts'
 import type { AccessContext } from './context.ts'
 import { findIdOfDerivedCode } from './derived-code.ts'
-import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
 import { jwtTimeProblem, type TimeRule } from './jwt-checks.ts'
-import { findSessionIdOfCode } from './pre-authorized-code.ts'
+import { findSessionIdOfPreAuthorizedCode } from './pre-authorized-code.ts'
 
 /** The session that a token gives access to, and the thumbprint of the token's DPoP key, if any. */
 export interface SessionOfToken {
@@ -51,7 +51,7 @@ type ClockContext = Pick<AccessContext, 'now' | 'config'>
  */
 export async function requireSessionOfExternalToken(
   context: AccessContext,
-  server: ExternalAuthorizationServer,
+  server: AuthorizationServerClient,
   { token, network }: PresentedToken,
 ): Promise<SessionOfToken> {
   const claims = await (server.config.introspection
@@ -78,14 +78,14 @@ export async function requireSessionOfExternalToken(
  */
 async function findNamedSession(
   context: AccessContext,
-  { config }: ExternalAuthorizationServer,
+  { config }: AuthorizationServerClient,
   claims: JsonObject,
 ): Promise<{ readonly sessionId: string | undefined; readonly grant: OfferGrant }> {
   const [code, state] = [stringMemberOf(claims, config.sessionClaim), stringMemberOf(claims, config.issuerStateClaim)]
   if (!code && !state) return refuse('insufficient_scope', 'the access token is for no issuance session')
   const stateSessionId = state ? findIdOfDerivedCode(context.secrets.issuerState, state) : undefined
   if (!code) return { sessionId: stateSessionId, grant: AUTHORIZATION_CODE_GRANT }
-  const sessionId = await findSessionIdOfCode(context, code)
+  const sessionId = await findSessionIdOfPreAuthorizedCode(context, code)
   if (state && stateSessionId !== sessionId) return refuseExternalToken('it names two sessions')
   return { sessionId, grant: PRE_AUTHORIZED_GRANT }
 }
@@ -103,7 +103,7 @@ function readBoundKey(claims: JsonObject): string | undefined {
 
 async function verifySignedToken(
   context: ClockContext,
-  server: ExternalAuthorizationServer,
+  server: AuthorizationServerClient,
   token: string,
 ): Promise<JsonObject> {
   const jws = readToken(token)
@@ -118,7 +118,7 @@ async function verifySignedToken(
 }
 
 /** Returns the claims of an introspection response. Refuses a token that is not active or is of another issuer. */
-function readIntrospection(server: ExternalAuthorizationServer, claims: JsonObject): JsonObject {
+function readIntrospection(server: AuthorizationServerClient, claims: JsonObject): JsonObject {
   if (memberOf(claims, 'active') !== true) refuseExternalToken('its issuer says that it is not active')
   const issuer = memberOf(claims, 'iss')
   if (issuer !== undefined && issuer !== server.config.issuer) refuseExternalToken('it is of another issuer')
@@ -144,7 +144,7 @@ function refuseUnlessTimely({ now, config }: ClockContext, claims: JsonObject, r
  */
 function refuseOtherAudience(
   context: AccessContext,
-  { config }: ExternalAuthorizationServer,
+  { config }: AuthorizationServerClient,
   { claims, sessionId }: { readonly claims: JsonObject; readonly sessionId: string },
 ): void {
   const audience = memberOf(claims, 'aud')

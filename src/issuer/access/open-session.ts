@@ -25,7 +25,7 @@ import { commitWithSingleUses, refuseIfUsed, type SingleUse, type StoredUse } fr
 const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
 
 /** The parts of a request that its authorization needs. */
-export interface AuthorizedRequest extends DpopRequest {
+export interface ProtectedResourceRequest extends DpopRequest {
   /** The value of the header `Authorization`. */
   readonly authorization: string | undefined
   /** The IP address of the client. */
@@ -54,7 +54,10 @@ export interface SessionChange {
  * `invalid_dpop_proof` or `use_dpop_nonce`; for a token of an external server, also like {@link
  * requireSessionOfExternalToken}. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
-export async function requireSessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
+export async function requireSessionOfToken(
+  context: AccessContext,
+  request: ProtectedResourceRequest,
+): Promise<OpenSession> {
   const { config } = context
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
   if (scheme === undefined || token === undefined) {
@@ -66,7 +69,7 @@ export async function requireSessionOfToken(context: AccessContext, request: Aut
   }
   const isDpop = scheme.toLowerCase() === 'dpop'
   return withDpopChallenge(config, isDpop, async () => {
-    const { jkt, ...session } = await requireSessionOfIssuedToken(context, token, request.address)
+    const { jkt, ...session } = await requireSessionOfAnyToken(context, token, request.address)
     const dpopUse = verifyTokenBinding(context, request, { digest: digestOf(token), jkt, isDpop })
     if (dpopUse !== undefined) await refuseIfUsed(context.store, dpopUse)
     return { ...session, dpopUse, readAt: context.now() }
@@ -169,7 +172,7 @@ export function claimedSessionId(
 }
 
 /** Returns the session of a token that this service issued, or the external authorization server. */
-function requireSessionOfIssuedToken(context: AccessContext, token: string, address: string): Promise<SessionOfToken> {
+function requireSessionOfAnyToken(context: AccessContext, token: string, address: string): Promise<SessionOfToken> {
   const { externalAuthorizationServer } = context
   return externalAuthorizationServer === undefined
     ? requireSessionOfOwnToken(context, token)
@@ -200,7 +203,7 @@ function refuseUnknownToken(): never {
  */
 function verifyTokenBinding(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
-  request: AuthorizedRequest,
+  request: ProtectedResourceRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
 ): StoredUse | undefined {
   const { config } = context

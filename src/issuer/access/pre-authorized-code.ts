@@ -20,23 +20,23 @@ const REMEMBERED_MS = 30 * 86_400_000
 export const MAX_CODE = 512
 
 /** Returns the code for the offer of the session; undefined for a supplied code whose encryption secret was removed. */
-export function codeOfSession(
+export function preAuthorizedCodeOf(
   { secrets }: Pick<AccessContext, 'secrets'>,
   sessionId: string,
   { suppliedCode }: IssuanceSession,
 ): string | undefined {
-  if (suppliedCode === undefined) return makeDerivedCode(secrets.code, sessionId)
+  if (suppliedCode === undefined) return makeDerivedCode(secrets.preAuthorizedCode, sessionId)
   return decryptValue({ secrets: secrets.suppliedCode, boundTo: sessionId }, suppliedCode)
 }
 
 /** Returns the session id for a derived or a supplied code. Only supplied codes are looked up in the database. */
-export async function findSessionIdOfCode(
+export async function findSessionIdOfPreAuthorizedCode(
   { secrets, store }: Pick<AccessContext, 'secrets' | 'store'>,
   code: string,
 ): Promise<string | undefined> {
-  const sessionId = findIdOfDerivedCode(secrets.code, code)
+  const sessionId = findIdOfDerivedCode(secrets.preAuthorizedCode, code)
   if (sessionId !== undefined || code.length > MAX_CODE) return sessionId
-  for (const secret of secrets.code) {
+  for (const secret of secrets.preAuthorizedCode) {
     const row = await store.get('pre_authorized_code', suppliedCodeId(secret, code))
     if (row !== undefined) return row.value.sessionId
   }
@@ -55,10 +55,10 @@ export function makeSuppliedCodeChanges(
   if (code === undefined) return { members: {}, changes: [] }
   const { secrets } = context
   // A code that this service made belongs to another session.
-  if (findIdOfDerivedCode(secrets.code, code) !== undefined) refuseUsedCode()
+  if (findIdOfDerivedCode(secrets.preAuthorizedCode, code) !== undefined) refuseUsedCode()
   const dueAt = new Date(expiresAt + REMEMBERED_MS)
   // Makes one row for each secret, so that a code that was stored with an older secret conflicts.
-  const rows = secrets.code.map(
+  const rows = secrets.preAuthorizedCode.map(
     (secret) =>
       ({ insert: 'pre_authorized_code', id: suppliedCodeId(secret, code), value: { sessionId }, dueAt }) as const,
   )

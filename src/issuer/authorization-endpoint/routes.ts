@@ -7,8 +7,8 @@ import { SessionParams } from '../../http/openapi-responses.ts'
 import { createTokenBucket } from '../../http/rate-limit.ts'
 import { parseForm } from '../../http/request-body.ts'
 import { readOrRefuse, refuse } from '../../protocol/error.ts'
-import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
-import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
+import { createAttestationChallengeHook, readClientRequest } from '../access/client-attestation.ts'
+import { createDpopNonceHook, readDpopRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-addresses.ts'
 import { authorize } from './authorize.ts'
@@ -37,7 +37,7 @@ export function addAuthorizationRoutes(app: App, context: IssuerContext): void {
 }
 
 function addPushRoutes(app: App, context: IssuerContext): void {
-  const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context)]
+  const onRequest = [createDpopNonceHook(context), createAttestationChallengeHook(context)]
   const readPusher = (request: FastifyRequest) => ({
     clientRequest: readClientRequest(request),
     dpopRequest: readDpopRequest(request),

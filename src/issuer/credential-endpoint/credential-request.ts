@@ -9,13 +9,13 @@ import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest }
 import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
 import { ACCESS_TOKEN_SECONDS } from '../access/access-token.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
-import { makeNonceUse } from '../access/c-nonce.ts'
+import { makeNonceSingleUse } from '../access/c-nonce.ts'
 import { refuseInsufficientScope } from '../access/dpop.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { SingleUse } from '../access/single-use.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext, LoadedConfiguration } from '../context.ts'
-import { endOfIssuance, type IssuanceSession, isUndecided, recordDeferred } from '../session.ts'
+import { endOfSession, type IssuanceSession, isUndecided, recordDeferred } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
 import { decryptRequest, readResponseEncryption } from './encryption.ts'
 import { type CredentialsToIssue, issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
@@ -90,9 +90,9 @@ export async function answerCredentialRequest(
   } = openSession
   const configuration = await requireRequestedConfiguration(context, openSession, request)
   const proofContext = { sessionId, session, configuration, now }
-  const { nonceUse, ...provedKeys } = await verifyProofs(context, request, proofContext)
+  const { verifiedNonce, ...provedKeys } = await verifyProofs(context, request, proofContext)
   // Only the batch marks the nonce as used, so that the nonce can be used again after an earlier refusal.
-  const singleUse = await makeNonceUse(context.store, nonceUse)
+  const singleUse = await makeNonceSingleUse(context.store, verifiedNonce)
   refuseDenied(session)
   const toIssue = { configuration, ...provedKeys, now }
   return isUndecided(session)
@@ -177,7 +177,7 @@ async function deferCredentials(
     refuseDenied(session)
     const waitingSession = recordDeferred(session, configurationId)
     // The access token of the last refresh may outlive the session.
-    const dueAt = new Date(endOfIssuance(waitingSession) + ACCESS_TOKEN_SECONDS * 1000)
+    const dueAt = new Date(endOfSession(waitingSession) + ACCESS_TOKEN_SECONDS * 1000)
     const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
     const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
     // Only the first waiting request of a session sends an event to the application.

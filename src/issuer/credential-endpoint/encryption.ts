@@ -9,7 +9,7 @@ import {
   type JweParameters,
   jweAlgorithms,
   jweEncryptions,
-  publishedKey,
+  makeEncryptionJwk,
   readEncryptionKey,
 } from '../../keys/jwe.ts'
 import { readOrRefuse, refuse, refuseMalformed } from '../../protocol/error.ts'
@@ -43,7 +43,7 @@ export function issuerEncryptionMetadata({
     encryption_required: config.credentialEncryption === 'required',
   }
   return {
-    credential_request_encryption: { jwks: { keys: [publishedKey(jwk, kid)] }, ...supportedMembers },
+    credential_request_encryption: { jwks: { keys: [makeEncryptionJwk(jwk, kid)] }, ...supportedMembers },
     credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supportedMembers },
   }
 }

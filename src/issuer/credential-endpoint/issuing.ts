@@ -114,7 +114,7 @@ async function loadDataset(
 }
 
 function refuseErased(): never {
-  return refuse('credential_request_denied', 'the data of this session is gone; start a new one')
+  return refuse('credential_request_denied', 'the data of this session is gone; ask for a new offer')
 }
 
 /**

@@ -4,7 +4,7 @@ import { plainAscii, refuse } from '../../protocol/error.ts'
 import type { NotificationRequest } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { IssuerContext } from '../context.ts'
-import { hasAllNotifications, isNotified, recordNotification } from '../session.ts'
+import { hasMaxNotifications, isNotified, recordNotification } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
 
 /** The size of the position in a notification_id. */
@@ -45,7 +45,7 @@ export async function receiveNotification(
   const { event, event_description: description } = notification
   const at = context.now()
   await changeSession(context, openSession, async (session) => {
-    if (isNotified(session, position, event) || hasAllNotifications(session)) return undefined
+    if (isNotified(session, position, event) || hasMaxNotifications(session)) return undefined
     const status = await context.store.get('credential_status', openSession.sessionId)
     const notifiedSession = recordNotification(session, position, {
       event,

@@ -14,7 +14,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/trust-path.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
-import { type NonceUse, verifyNonce } from '../access/c-nonce.ts'
+import { type VerifiedNonce, verifyNonce } from '../access/c-nonce.ts'
 import {
   type JwtClock,
   jwtTimeProblem,
@@ -46,7 +46,7 @@ export interface ProvedKeys {
   /** The DIDs by which key proofs name their keys, by the thumbprint of the key. */
   readonly holderDids: Readonly<Record<string, string>>
   /** The use of the nonce of the proofs. The caller checks that it was not used. */
-  readonly nonceUse: NonceUse
+  readonly verifiedNonce: VerifiedNonce
 }
 
 /** The session and the configuration that proofs are for. */
@@ -64,7 +64,7 @@ interface ProofPolicy extends ProofJwtPolicy {
 
 interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
   /** Verifies the nonce for the session and the configuration of the request, like {@link verifyNonce}. */
-  readonly verifyNonce: (nonce: string) => NonceUse
+  readonly verifyNonce: (nonce: string) => VerifiedNonce
 }
 
 /** A parsed key proof. */
@@ -103,7 +103,7 @@ export async function verifyProofs(
   const { type, jwts } = readProofs(request)
   if (type === 'attestation') {
     const { attestedKeys, nonce } = await verifyAttestationProof(jwts, policy)
-    return { holderKeys: firstKeys(attestedKeys, maxKeys), holderDids: {}, nonceUse: policy.verifyNonce(nonce) }
+    return { holderKeys: firstKeys(attestedKeys, maxKeys), holderDids: {}, verifiedNonce: policy.verifyNonce(nonce) }
   }
   if (jwts.length > maxKeys) await refuseTooManyProofs(context, session, jwts.length)
   const provedKeys = await verifyKeyProofs(jwts, policy)
@@ -148,7 +148,7 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
   // Signatures cost much more than a nonce, and anybody with a token can send many.
-  const nonceUse = policy.verifyNonce(nonce)
+  const verifiedNonce = policy.verifyNonce(nonce)
   refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
   const verifiedAttestations: VerifiedAttestations = new Map()
   const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
@@ -164,7 +164,7 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   if (keyProofs.some(({ headerKey }) => headerKey === undefined)) refuseRepeatedKeys(holderKeys)
   const attestedKeys = attestedProofs.flatMap((each) => each.attestedKeys)
   if (attestedKeys.length > 0) await refuseInvalidPoints(attestedKeys)
-  return { holderKeys: [...holderKeys, ...attestedKeys], holderDids: didsOf(keyProofs), nonceUse }
+  return { holderKeys: [...holderKeys, ...attestedKeys], holderDids: didsOf(keyProofs), verifiedNonce }
 }
 
 function didsOf(keyProofs: readonly KeyProof[]): Readonly<Record<string, string>> {

@@ -7,7 +7,7 @@ import { createEarlyLookUp } from '../../http/early-look-up.ts'
 import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/openapi-responses.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeNonce, makeNonceMembers } from '../access/c-nonce.ts'
-import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
+import { createDpopNonceHook, readDpopRequest } from '../access/dpop.ts'
 import { claimedSessionId, type OpenSession, queueForSession, requireSessionOfToken } from '../access/open-session.ts'
 import { type CredentialResponseForm, requireIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
@@ -77,7 +77,7 @@ function createTokenHooks(context: IssuerContext) {
       throw error
     }
   })
-  return { onRequest: [offerDpopNonce(context), onRequest], openSessionOf: getResult }
+  return { onRequest: [createDpopNonceHook(context), onRequest], openSessionOf: getResult }
 }
 
 function addNotificationRoutes(app: App, context: IssuerContext): void {

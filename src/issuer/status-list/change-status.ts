@@ -5,7 +5,7 @@ import type { Change, Row } from '../../store/store.ts'
 import { type IssuerCollections, refuseUnknownSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endRefreshing } from '../issued-tokens.ts'
-import { endOfIssuance } from '../session.ts'
+import { endOfSession } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
 import { type CredentialState, type CredentialStatus, STATUS_VALUES } from '../status-rows.ts'
 import { makeBitChanges } from './chunks.ts'
@@ -75,7 +75,7 @@ async function makeBatch(
   }
   const session = value.state === 'REVOKED' ? endRefreshing(issuance.value, now, 'revocation') : issuance.value
   const update = makeSessionEvent(context, eventFields.type, { sessionId, session, now, caller, status: value })
-  const dueAt = session === issuance.value ? {} : { dueAt: new Date(endOfIssuance(session)) }
+  const dueAt = session === issuance.value ? {} : { dueAt: new Date(endOfSession(session)) }
   return [
     ...statusChanges(update.value.lastEvent),
     { update: 'issuance_session', id: sessionId, version: issuance.version, value: update.value, ...dueAt },

@@ -9,7 +9,7 @@ import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, makeTagged } from '../..
 import { writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
-import { CWT_CLAIM, STATUS_LIST_TYPES, type StatusPurpose } from '../../codec/status-list.ts'
+import { CWT_CLAIM, STATUS_LIST_MEDIA_TYPES, type StatusPurpose } from '../../codec/status-list.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { algorithms } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
@@ -18,8 +18,8 @@ import { STATUS_VALUES, STATUS_WIDTH } from '../status-rows.ts'
 /** The kind of document: a status list token in JOSE or COSE, or a W3C credential for one purpose. */
 export type ListKind = 'jwt' | 'cwt' | StatusPurpose
 
-export const LIST_TYPES: Readonly<Record<ListKind, string>> = {
-  ...STATUS_LIST_TYPES,
+export const LIST_MEDIA_TYPES: Readonly<Record<ListKind, string>> = {
+  ...STATUS_LIST_MEDIA_TYPES,
   revocation: 'application/vc+jwt',
   suspension: 'application/vc+jwt',
 }
@@ -91,7 +91,7 @@ async function makeStatusListCwt(list: ListContent, signer: Signer): Promise<Buf
   ])
   const content = {
     alg: algorithms[signer.alg].cose[0],
-    typ: LIST_TYPES.cwt,
+    typ: LIST_MEDIA_TYPES.cwt,
     kid: signer.kid,
     x5chain: signer.x5c.map((text) => Buffer.from(text, 'base64')),
     isChainProtected: true,

@@ -3,7 +3,7 @@ import type { ListKind } from './documents.ts'
 import { createPublishedListReader, type ListContext, type PublishedList } from './published-list.ts'
 
 /** A status list in one kind. */
-export interface ListFile extends PublishedList {
+export interface PublishedListFile extends PublishedList {
   /** The path below `/status-list`, with `/` between folders. */
   readonly path: string
 }
@@ -17,9 +17,9 @@ const SUFFIXES: Readonly<Record<ListKind, string>> = {
 }
 
 /** Returns all status lists in all kinds. A list is signed when its `makeDocument` is called. */
-export async function listFiles(context: ListContext): Promise<readonly ListFile[]> {
+export async function listPublishedLists(context: ListContext): Promise<readonly PublishedListFile[]> {
   const readList = createPublishedListReader(context)
-  const files: ListFile[] = []
+  const files: PublishedListFile[] = []
   for (const { id } of await context.store.list('status_list')) {
     for (const [kind, suffix] of Object.entries(SUFFIXES))
       files.push({ path: id + suffix, ...(await readList(id, kind as ListKind)) })
@@ -27,7 +27,7 @@ export async function listFiles(context: ListContext): Promise<readonly ListFile
   return files
 }
 
-/** Tests whether {@link listFiles} returns the path, which is below `/status-list`. */
+/** Tests whether {@link listPublishedLists} returns the path, which is below `/status-list`. */
 export function isListPath(path: string): boolean {
   return Object.values(SUFFIXES).some(
     (suffix) => path.endsWith(suffix) && /^[\w-]+$/.test(path.slice(0, -suffix.length)),

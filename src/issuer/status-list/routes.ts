@@ -9,7 +9,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-addresses.ts'
 import { changeStatus, type StatusAct, statusActs } from './change-status.ts'
-import { LIST_TYPES, type ListKind } from './documents.ts'
+import { LIST_MEDIA_TYPES, type ListKind } from './documents.ts'
 import { createPublishedListReader, type PublishedList } from './published-list.ts'
 import * as schemas from './schemas.ts'
 
@@ -43,7 +43,7 @@ export function addStatusRoutes(app: App, context: IssuerContext): void {
 }
 
 function kindFor(accept: string | undefined): ListKind {
-  return preferredType(accept, [LIST_TYPES.jwt, LIST_TYPES.cwt]) === LIST_TYPES.cwt ? 'cwt' : 'jwt'
+  return preferredType(accept, [LIST_MEDIA_TYPES.jwt, LIST_MEDIA_TYPES.cwt]) === LIST_MEDIA_TYPES.cwt ? 'cwt' : 'jwt'
 }
 
 /** Sends a status list, or 304 if the client has it. RFC 9110 sections 13.1.2 and 12.5.3; RFC 9111 section 5.2.2.1. */
@@ -59,5 +59,5 @@ async function sendList(
   reply.headers({ etag, 'cache-control': `max-age=${ttlSeconds}`, vary: 'Accept, Accept-Encoding' })
   if (document === undefined) return reply.code(304).send()
   if (encoding === 'gzip') reply.header('content-encoding', encoding)
-  return sendPieces(reply.type(LIST_TYPES[kind]), [document])
+  return sendPieces(reply.type(LIST_MEDIA_TYPES[kind]), [document])
 }

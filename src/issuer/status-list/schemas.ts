@@ -11,7 +11,7 @@ import {
   walletOperation,
 } from '../../http/openapi-responses.ts'
 import { CredentialState } from '../status-rows.ts'
-import { LIST_TYPES } from './documents.ts'
+import { LIST_MEDIA_TYPES } from './documents.ts'
 
 export const ChangedStatus = Type.Object(
   { session_id: Type.String(), credential_status: CredentialState },
@@ -44,8 +44,8 @@ export const statusListRoute = {
   params: ListParams,
   querystring: Type.Object({ time: Type.Optional(Type.Unknown({ description: 'Refused with 501' })) }),
   response: responseByType({
-    [LIST_TYPES.jwt]: Type.String(),
-    [LIST_TYPES.cwt]: Type.String({ description: 'CBOR' }),
+    [LIST_MEDIA_TYPES.jwt]: Type.String(),
+    [LIST_MEDIA_TYPES.cwt]: Type.String({ description: 'CBOR' }),
   }),
 }
 
@@ -56,7 +56,7 @@ const bitstring = (operationId: string, summary: string) => ({
   operationId,
   summary,
   params: ListParams,
-  response: responseByType({ [LIST_TYPES.revocation]: Type.String() }),
+  response: responseByType({ [LIST_MEDIA_TYPES.revocation]: Type.String() }),
 })
 
 export const bitstringListRoute = {

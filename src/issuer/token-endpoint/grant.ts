@@ -6,7 +6,7 @@ import type { AuthenticatedClient, BoundGrant } from '../access/client-attestati
 import { refuseDpopProof } from '../access/dpop.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { AuthorizedClient, RefreshState } from '../issued-tokens.ts'
-import type { AuthorizedSession, IssuanceSession, UnredeemedSession } from '../session.ts'
+import type { IssuanceSession, RedeemedSession, UnredeemedSession } from '../session.ts'
 import type { Access } from './requested-access.ts'
 
 /** A session for which a token is requested, and the verified parts of the request. */
@@ -30,7 +30,7 @@ export type GrantDecision = GrantApproval | GrantRefusal
 
 /** The decision to issue an access token for all of the grant, and a refresh token if the session has any. */
 export interface GrantApproval extends Access {
-  readonly session: UnredeemedSession | AuthorizedSession
+  readonly session: UnredeemedSession | RedeemedSession
   readonly newRefreshToken: NewRefreshToken | undefined
   /** The client that gets the token, if it is known. */
   readonly client?: AuthorizedClient

@@ -1,7 +1,7 @@
 /** The grant of a pre-authorized code, with the transaction code of its offer. OpenID4VCI 1.0, Token Request. */
 import { refuse } from '../../protocol/error.ts'
 import { PRE_AUTHORIZED_GRANT } from '../../protocol/grant-types.ts'
-import { findSessionIdOfCode } from '../access/pre-authorized-code.ts'
+import { findSessionIdOfPreAuthorizedCode } from '../access/pre-authorized-code.ts'
 import type { IssuerContext } from '../context.ts'
 import { hasGrant, recordWrongTxCode, refuseUnlessUnused } from '../session.ts'
 import type { Grant } from './grant.ts'
@@ -20,7 +20,7 @@ export async function findPreAuthorizedGrant(context: IssuerContext, form: Token
   const code =
     form['pre-authorized_code'] || refuse('invalid_request', 'pre-authorized_code is missing; send that of the offer')
   return {
-    sessionId: await findSessionIdOfCode(context, code),
+    sessionId: await findSessionIdOfPreAuthorizedCode(context, code),
     unknownDescription: UNKNOWN_CODE,
     decide: ({ sessionId, session, now }) => {
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)

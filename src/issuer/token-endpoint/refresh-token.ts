@@ -13,7 +13,7 @@ import { refuse } from '../../protocol/error.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
 import type { IssuerContext } from '../context.ts'
 import { dropRetry, endTokens, grantedIdsOf, type IssuedTokens, type RefreshEnd } from '../issued-tokens.ts'
-import type { AuthorizedSession, IssuanceSession } from '../session.ts'
+import type { IssuanceSession, RedeemedSession } from '../session.ts'
 import { refuseUnlessValid } from '../status-list/entries.ts'
 import { type Grant, type NewRefreshToken, refuseOtherClient, refuseOtherKey } from './grant.ts'
 import type { TokenRequest } from './schemas.ts'
@@ -31,13 +31,16 @@ const REFRESH_ENDS: Readonly<Record<RefreshEnd, string>> = {
   restore: 'a backup was restored, which ends what is open in it',
 }
 
-function describeEnd({ expiredAt, erasedAt }: AuthorizedSession, endedBy: RefreshEnd | undefined): string {
+function describeEnd({ expiredAt, erasedAt }: RedeemedSession, endedBy: RefreshEnd | undefined): string {
   if (endedBy !== undefined) return REFRESH_ENDS[endedBy]
   if (erasedAt !== undefined) return 'the personal data of the session is erased'
   return expiredAt === undefined ? 'the time of the refresh is up' : 'the session is closed'
 }
 
-/** Makes the first refresh token of a redeemed session; undefined if the session has none. */
+/**
+ * Makes the first refresh token of a redeemed session; undefined if the session has none. Its lifetime is
+ * `refreshSeconds`, which `new-session.ts` sets, and `config/retention.ts` limits.
+ */
 export function makeFirstRefreshToken(
   { random }: IssuerContext,
   sessionId: string,
@@ -89,14 +92,14 @@ interface ProvedSender {
  * Returns the DPoP key that a refresh has to prove: the key of the access token or, if the refresh token is bound to a
  * wallet instance and the refresh has a proof, the key of that proof. RFC 9449 section 5.
  */
-function refreshKeyOf({ token, client }: AuthorizedSession, proofKey: string | undefined): string | undefined {
+function refreshKeyOf({ token, client }: RedeemedSession, proofKey: string | undefined): string | undefined {
   const isBoundToInstance = client?.instance !== undefined
   return isBoundToInstance && proofKey !== undefined ? proofKey : token.jkt
 }
 
 /** Tests whether the token is from before a binding, and its sender is not the one that it was bound to. */
 function isUnboundTokenOfAnother(
-  session: AuthorizedSession,
+  session: RedeemedSession,
   refreshToken: string,
   { jkt, instance }: ProvedSender,
 ): boolean {
@@ -105,12 +108,12 @@ function isUnboundTokenOfAnother(
   return session.refresh?.unbound?.includes(digestOf(refreshToken)) === true && !isOfBoundSender
 }
 
-function isBound({ token, client }: AuthorizedSession): boolean {
+function isBound({ token, client }: RedeemedSession): boolean {
   return token.jkt !== undefined || client?.instance !== undefined
 }
 
 /** Keeps the digests of the tokens up to now, which are not bound as the new one is. */
-function rememberUnboundTokens(newRefreshToken: NewRefreshToken, { refresh }: AuthorizedSession): NewRefreshToken {
+function rememberUnboundTokens(newRefreshToken: NewRefreshToken, { refresh }: RedeemedSession): NewRefreshToken {
   const unbound = refresh === undefined ? [] : [refresh.digest, refresh.retry ?? [], refresh.spent].flat()
   return { ...newRefreshToken, refresh: { ...newRefreshToken.refresh, unbound } }
 }
@@ -135,7 +138,7 @@ function sessionIdOfRefreshToken(token: string): string {
 function makeNextRefreshToken(
   { secrets, config }: Pick<IssuerContext, 'secrets' | 'config'>,
   sessionId: string,
-  session: AuthorizedSession,
+  session: RedeemedSession,
   request: { readonly refreshToken: string; readonly now: Date },
 ): NewRefreshToken | Problem {
   const { refresh } = session

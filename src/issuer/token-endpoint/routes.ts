@@ -7,8 +7,8 @@ import { refusalCodes, SessionParams } from '../../http/openapi-responses.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AuthorizationServerMetadata, type TokenResponse } from '../../protocol/oauth.ts'
 import { makeNonceMembers } from '../access/c-nonce.ts'
-import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
-import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
+import { createAttestationChallengeHook, readClientRequest } from '../access/client-attestation.ts'
+import { createDpopNonceHook, readDpopRequest } from '../access/dpop.ts'
 import { accessTokenKeys, makeAuthorizationServerMetadata } from '../authorization-server-metadata.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS, makeDocumentPaths } from '../issuer-addresses.ts'
@@ -80,7 +80,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
     walletEndpoint: 'token',
     logEvents: { 200: 'token_given' },
   } as const
-  const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context), forbidOldCaches]
+  const onRequest = [createDpopNonceHook(context), createAttestationChallengeHook(context), forbidOldCaches]
   app.post(ISSUER_PATHS.token, { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
     const grant = await findGrant(context, request.body)
     request.sessionId = grant.sessionId

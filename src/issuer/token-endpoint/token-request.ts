@@ -15,7 +15,7 @@ import { commitWithSingleUses } from '../access/single-use.ts'
 import { supportedGrants } from '../authorization-server-metadata.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-addresses.ts'
-import { type AuthorizedSession, endOfIssuance } from '../session.ts'
+import { endOfSession, type RedeemedSession } from '../session.ts'
 import { findAuthorizationCodeGrant } from './authorization-code.ts'
 import type { Grant, GrantApproval, GrantDecision } from './grant.ts'
 import { findPreAuthorizedGrant } from './pre-authorized-grant.ts'
@@ -130,12 +130,12 @@ async function commitDecision(
   const { sessionId: id, proof, authenticatedClient } = request
   if (decision.refusal !== undefined) {
     // A refusal may end the session: too many wrong transaction codes lock it.
-    const endedRow = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
+    const endedRow = { value: decision.session, dueAt: new Date(endOfSession(decision.session)) }
     const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...endedRow }])
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
   }
   const { value, response } = await makeTokens(context, request, decision, now)
-  const dueAt = new Date(endOfIssuance(value))
+  const dueAt = new Date(endOfSession(value))
   const change = { update: 'issuance_session', id, version, value, dueAt } as const
   const singleUses = [proof, authenticatedClient].flatMap((each) => each?.singleUse ?? [])
   const conflict = await commitWithSingleUses(context.store, [change, ...(decision.otherChanges ?? [])], singleUses)
@@ -150,7 +150,7 @@ async function makeTokens(
   { form, sessionId, proof, authenticatedClient }: VerifiedTokenRequest,
   approval: GrantApproval,
   now: Date,
-): Promise<{ readonly value: AuthorizedSession; readonly response: TokenResponse }> {
+): Promise<{ readonly value: RedeemedSession; readonly response: TokenResponse }> {
   const { session, newRefreshToken } = approval
   const { configurationIds } = session
   const { authorizedIds, scope } = await readRequestedAccess(context, { form, sessionId, configurationIds }, approval)

@@ -3,8 +3,8 @@ import { configurationOf } from '../../test/support/configuration.ts'
 import { refusalOrTaken } from '../../test/support/refusal.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { findQueryMistakes } from './formats.ts'
-import { refuseBitstringStatus, refuseReservedNames, requireStrings } from './schema.ts'
 import { sdJwtVc } from './sd-jwt-vc/index.ts'
+import { refuseBitstringStatus, refuseReservedNames, requireStrings } from './validation.ts'
 
 describe('a dataset', () => {
   const inArrays = (levels: number): Json => (levels === 0 ? 1 : [inArrays(levels - 1)])

@@ -4,7 +4,7 @@ import { refusalOrTaken } from '../../../test/support/refusal.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { findQueryMistakes } from '../formats.ts'
 import { w3cJwt } from '../w3c-jwt/index.ts'
-import { findW3cQueryMistakes, parseDefinition, refuseInvalidW3cDataset } from './schema.ts'
+import { findW3cQueryMistakes, parseDefinition, refuseInvalidW3cDataset } from './validation.ts'
 
 describe('the definition of a configuration', () => {
   const type = ['VerifiableCredential', 'Card']

@@ -10,7 +10,7 @@ import { readableClaims } from '../../protocol/dcql.ts'
 import { findListMistakes, findTextMistakes, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Configuration } from '../format.ts'
-import { refuseReservedNames, requireStrings } from '../schema.ts'
+import { refuseReservedNames, requireStrings } from '../validation.ts'
 
 /** The members that only configurations of W3C formats have. */
 export interface W3cMembers {

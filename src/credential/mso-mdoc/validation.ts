@@ -10,7 +10,7 @@ import type { CredentialConfiguration } from '../../protocol/credential-configur
 import { findBooleanMistakes, findTextMistakes, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse, refuseMalformed } from '../../protocol/error.ts'
 import type { ClaimDescription, Evidence } from '../format.ts'
-import { MAX_DEPTH, refuseBitstringStatus } from '../schema.ts'
+import { MAX_DEPTH, refuseBitstringStatus } from '../validation.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
 import { refuseUntyped, requireUnicode, toCbor } from './values.ts'
 

@@ -8,7 +8,7 @@ import type { SigningKey } from '../../keys/key-ring.ts'
 import { makeSelfSignedCertificate } from '../../keys/make-certificate.ts'
 import { Pkcs11Error } from '../../keys/pkcs11/error.ts'
 import type { Pkcs11Tokens } from '../../keys/pkcs11/signer.ts'
-import { watchTokenKeys } from './token-key-task.ts'
+import { watchPkcs11Keys } from './pkcs11-key-task.ts'
 
 const MINUTE_MS = 60_000
 
@@ -51,7 +51,7 @@ function watch() {
     statusLists: { ...fileKey, previous: [{ pkcs11Key, chain }] },
     secrets: [new Uint8Array(32)] as never,
   }
-  const watched = watchTokenKeys({ keys, tokens, log, now: () => new Date(clock) })
+  const watched = watchPkcs11Keys({ keys, tokens, log, now: () => new Date(clock) })
   const runMinutes = async (count: number) => {
     for (let minute = 0; minute < count; minute += 1) {
       clock += MINUTE_MS
@@ -98,6 +98,6 @@ it('is a failed round where something else is wrong', async () => {
 
 it('has no task where all keys are in files', () => {
   const keys = { signing: { ...fileKey, previous: [] }, secrets: [new Uint8Array(32)] as never }
-  const { tasks, getStates } = watchTokenKeys({ keys, tokens, log, now: () => new Date() })
+  const { tasks, getStates } = watchPkcs11Keys({ keys, tokens, log, now: () => new Date() })
   expect([tasks, getStates().size]).toEqual([[], 0])
 })

@@ -11,7 +11,7 @@ const RETRY_AFTER_SECONDS = END_AFTER_MS / 1000
  * Returns the tokens with signers that refuse with `temporarily_unavailable` while their key does not sign. The log has
  * the code of the token.
  */
-export function refuseWhileLost(tokens: Pkcs11Tokens): Pkcs11Tokens {
+export function withLostTokenRefusal(tokens: Pkcs11Tokens): Pkcs11Tokens {
   return {
     createSigner: (key, chain) => {
       const signer = tokens.createSigner(key, chain)

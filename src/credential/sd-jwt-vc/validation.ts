@@ -9,7 +9,7 @@ import type { CredentialConfiguration } from '../../protocol/credential-configur
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
 import { findListMistakes, findTextMistakes, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
-import { refuseBitstringStatus, refuseReservedNames } from '../schema.ts'
+import { refuseBitstringStatus, refuseReservedNames } from '../validation.ts'
 
 const REGISTERED_CLAIMS: ReadonlyMap<string, 'string' | 'number'> = new Map([
   ['iss', 'string'],

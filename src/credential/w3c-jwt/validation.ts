@@ -4,7 +4,7 @@
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
 import { VCDM_1_CONTEXT } from '../w3c/members.ts'
-import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
+import { parseDefinition, type W3cMembers } from '../w3c/validation.ts'
 
 /** The members that only configurations of this format have. */
 export interface W3cJwtMembers extends W3cMembers {

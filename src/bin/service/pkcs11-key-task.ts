@@ -19,7 +19,7 @@ interface WatchParts {
   readonly now: () => Date
 }
 
-export interface TokenKeyWatch {
+export interface Pkcs11KeyWatch {
   /** The task that tries each key in a token once a minute; none if there is no such key. */
   readonly tasks: readonly Task[]
   /** Returns whether each key in a token signed when it was tried last, by the path of its setting. */
@@ -27,7 +27,7 @@ export interface TokenKeyWatch {
 }
 
 /** Creates the watch. The caller has tried the keys, at the start. */
-export function watchTokenKeys({ keys, tokens, log, now }: WatchParts): TokenKeyWatch {
+export function watchPkcs11Keys({ keys, tokens, log, now }: WatchParts): Pkcs11KeyWatch {
   const keysInTokens = listKeys(keys).filter(([, key]) => 'pkcs11Key' in key)
   const states = new Map(keysInTokens.map(([path]) => [path, true]))
   const toldAt = new Map<string, number>()

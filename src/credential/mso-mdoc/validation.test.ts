@@ -4,7 +4,7 @@ import { refusalOrTaken } from '../../../test/support/refusal.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { findQueryMistakes } from '../formats.ts'
 import { msoMdoc } from './index.ts'
-import { matchesMeta, refuseInvalidDataset } from './schema.ts'
+import { matchesMeta, refuseInvalidDataset } from './validation.ts'
 
 describe('a configuration', () => {
   const described = (...paths: readonly Json[]): JsonObject => ({

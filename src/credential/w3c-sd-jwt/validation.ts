@@ -4,9 +4,9 @@
 
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
-import { requireStrings } from '../schema.ts'
+import { requireStrings } from '../validation.ts'
 import { VCDM_1_CONTEXT, VCDM_2_CONTEXT } from '../w3c/members.ts'
-import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
+import { parseDefinition, type W3cMembers } from '../w3c/validation.ts'
 
 /**
  * Parses the members of this format. Refuses with `invalid_request` a `credential_definition` whose first context is

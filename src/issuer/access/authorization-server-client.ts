@@ -15,7 +15,7 @@ import { candidateKeys, isSignedByOneOf, type PublishedKey, readKeySet } from '.
 import { isSecureTransport } from '../../protocol/private-host.ts'
 import { limitIntrospections } from './introspection-limits.ts'
 
-export interface ExternalAuthorizationServer {
+export interface AuthorizationServerClient {
   readonly config: AuthorizationServerConfig
   /**
    * Tests whether one of the server's keys signed the JWS. Refuses with `temporarily_unavailable` if the keys cannot be
@@ -31,8 +31,8 @@ export interface ExternalAuthorizationServer {
 
 const MINUTE = 60_000
 /**
- * How long keys of the authorization server are cached. A key that was removed from the JWKS is accepted for at most
- * ten minutes, or for an hour if the server does not answer.
+ * How long the metadata and the keys of the authorization server are cached. A key that was removed from the JWKS is
+ * accepted for at most ten minutes, or for an hour if the server does not answer.
  */
 const EXPIRY = { freshMs: 10 * MINUTE, usableMs: 60 * MINUTE, pauseMs: 10_000 }
 const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
@@ -47,10 +47,10 @@ const DOCUMENTS = [
 ]
 
 /** Creates the client of the external authorization server. Its metadata is fetched with the first token. */
-export function createAuthorizationServer(
+export function createAuthorizationServerClient(
   config: AuthorizationServerConfig,
   effects: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
-): ExternalAuthorizationServer {
+): AuthorizationServerClient {
   const { outbound, now, log } = effects
   const logStaleUse = (error: unknown): void => {
     log.warn(
