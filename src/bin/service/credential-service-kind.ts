@@ -157,8 +157,8 @@ async function buildServer<Name extends CredentialServiceName>(
   const { createService } = credentialServices[name]
   let current = config
   const getCurrentConfig = () => current
-  const tokenKeys = watchPkcs11Keys({ keys: config.keys, tokens: pkcs11Tokens, log, now })
-  const metrics = config.management && (await createMetrics(name, getCurrentConfig, { store, telemetry, tokenKeys }))
+  const pkcs11Keys = watchPkcs11Keys({ keys: config.keys, tokens: pkcs11Tokens, log, now })
+  const metrics = config.management && (await createMetrics(name, getCurrentConfig, { store, telemetry, pkcs11Keys }))
   const measuredStore = metrics ? await measureStore(store, metrics) : store
   const effects = {
     store: measuredStore,
@@ -180,7 +180,7 @@ async function buildServer<Name extends CredentialServiceName>(
   return {
     app,
     ...(metrics && { metrics: metrics.registry }),
-    tasks: [...tasks, createConflictTask(log), createCertificateTask(getCurrentConfig, log, now), ...tokenKeys.tasks],
+    tasks: [...tasks, createConflictTask(log), createCertificateTask(getCurrentConfig, log, now), ...pkcs11Keys.tasks],
     renew: (next) => {
       current = next
     },
@@ -199,14 +199,14 @@ async function measureStore<Name extends CredentialServiceName>(
 interface MeasuredParts<Name extends CredentialServiceName> {
   readonly store: StoreOf<Name>
   readonly telemetry: Observability['telemetry']
-  readonly tokenKeys: Pkcs11KeyWatch
+  readonly pkcs11Keys: Pkcs11KeyWatch
 }
 
 /** Creates the metrics. Their code is only loaded if metrics are configured. */
 async function createMetrics<Name extends CredentialServiceName>(
   name: Name,
   getConfig: () => ConfigOf<Name>,
-  { store: serviceStore, telemetry, tokenKeys }: MeasuredParts<Name>,
+  { store: serviceStore, telemetry, pkcs11Keys }: MeasuredParts<Name>,
 ): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('../metrics/service-metrics.ts')
   const { listNewestStates, readTrustListEnds } = credentialServices[name]
@@ -220,7 +220,7 @@ async function createMetrics<Name extends CredentialServiceName>(
     listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
     readTrustListEnds: () => readTrustListEnds(getConfig(), serviceStore),
     store: callbackStore,
-    getPkcs11KeyStates: tokenKeys.getStates,
+    getPkcs11KeyStates: pkcs11Keys.getStates,
     telemetry: telemetry?.counts,
   })
 }
