@@ -24,18 +24,23 @@ export const acceptInOnePass: AcceptArrived = async () => {
 
 /**
  * Stops listening when no connection waits to be accepted, since the kernel resets waiting ones. Repeats
- * `acceptArrived` until no connection was accepted for 20 ms, or for at most 500 ms. Open connections stay open.
+ * `acceptArrived` until no connection was accepted for 20 ms, or for at most 500 ms, by the clock `monotonicMs`. Open
+ * connections stay open.
  */
-export async function closeListener(server: NetServer, acceptArrived: AcceptArrived): Promise<void> {
-  let lastArrival = performance.now()
+export async function closeListener(
+  server: NetServer,
+  acceptArrived: AcceptArrived,
+  monotonicMs: () => number = () => performance.now(),
+): Promise<void> {
+  let lastArrival = monotonicMs()
   const noteArrival = (): void => {
-    lastArrival = performance.now()
+    lastArrival = monotonicMs()
   }
   server.on('connection', noteArrival)
-  const endTime = performance.now() + MAX_WAIT_MS
-  for (let isQuiet = false; !isQuiet && performance.now() < endTime; ) {
+  const endTime = monotonicMs() + MAX_WAIT_MS
+  for (let isQuiet = false; !isQuiet && monotonicMs() < endTime; ) {
     const { mayHaveMore } = await acceptArrived()
-    isQuiet = performance.now() - lastArrival > QUIET_MS && !mayHaveMore
+    isQuiet = monotonicMs() - lastArrival > QUIET_MS && !mayHaveMore
   }
   server.off('connection', noteArrival)
   // `close` of `node:http` would also close idle connections, on which a request may be arriving.
