@@ -162,12 +162,19 @@ describe('vouchsafe secret', () => {
     const stands = await end('status', '--id', id, ...where)
     expect([stands.stdout.slice(0, 8), stands.stderr]).toEqual(['Sharing ', ''])
     for (const word of ['get', 'delete', 'put']) {
-      const { stderr } = await end(word, '--id', id, ...where)
-      expect(stderr).toBe(
-        'On a network you act with a key of your own: give --key FILE; one is made with: vouchsafe secret key FILE\n',
-      )
+      const { status, stderr } = await end(word, '--id', id, ...where)
+      expect([status, stderr.split('\n')[0]]).toEqual([
+        2,
+        'on a network you act with a key of your own: give --key FILE; one is made with: vouchsafe secret key FILE',
+      ])
     }
     server.close()
+  })
+
+  it('exits with 2 for a URL that has no host', async () => {
+    const words = ['--contract', `0x${world.contract.slice(2)}`, '--rpc', 'http://']
+    const { status, stderr } = await end('get', '--id', '1', ...words)
+    expect([status, stderr]).toEqual([2, expect.stringContaining('--rpc http:// is not a URL of http or https')])
   })
 
   it('exits with 2 and the usage for a wrong command line', async () => {

@@ -166,6 +166,11 @@ describe('the reference wallet', () => {
     ['an issuer and nothing to ask for', ['--issuer', 'http://127.0.0.1'], /--configuration ID/],
     ['a scope and an id', ['--issuer', 'http://127.0.0.1', '--scope', 'a', '--configuration', 'b'], /one of/],
     ['a scope and no issuer', ['--scope', 'a'], /--issuer URL/],
+    [
+      'an issuer without a scheme',
+      ['--issuer', 'issuer.example', '--scope', 'a'],
+      /issuer\.example is not an absolute URL/,
+    ],
     ['an offer beside an issuer', ['haip-vci://?a', '--issuer', 'http://127.0.0.1', '--scope', 'a'], /nothing after/],
     ['no offer', [], /takes OFFER-URI/],
   ])('refuses a command line with %s', async (_, words, why) => {

@@ -41,7 +41,7 @@ export interface Connection {
   readonly directory: string | undefined
   /** Whether this command has created the local chain. */
   readonly isNew: boolean
-  /** Returns the private key of the account. Throws a message for the user if there is none. */
+  /** Returns the private key of the account. Throws a {@link UsageError} if there is none. */
   readonly readAccountKey: () => Uint8Array
   /** The most that a command spends on a transaction. */
   readonly limits: SpendingLimits
@@ -74,8 +74,7 @@ export async function connect(
   const option = DIRECTORY_OPTION[command]
   if (dir !== undefined && url !== undefined)
     throw new UsageError(command, `a chain is in a directory or at a URL: give ${option} or --rpc`)
-  if (url !== undefined && !/^https?:\/\//.test(url))
-    throw new UsageError(command, `--rpc ${url} is not a URL of http or https`)
+  if (url !== undefined && !isHttp(url)) throw new UsageError(command, `--rpc ${url} is not a URL of http or https`)
   const limits = { mostGasPrice: parseGasPrice(command, maxGasPrice) }
   const directory = url === undefined ? (dir ?? DEFAULT_DIRECTORY) : undefined
   const isNew = directory !== undefined && !existsSync(directory)
@@ -92,8 +91,13 @@ export async function connect(
   )
   const chain = createEvmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0, reportProblem: warn })
   const head = await chain.fetchHead()
-  const readAccountKey = (): Uint8Array => readOrMakeKey(key, directory)
+  const readAccountKey = (): Uint8Array => readOrMakeKey(command, key, directory)
   return { rpc, node: createEvmNode(rpc), chain, head, directory, isNew, readAccountKey, limits }
+}
+
+/** Tests whether `text` is a URL of http or https. */
+export function isHttp(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text)
 }
 
 /** Returns the price of `text`, a whole number of gwei, in wei, or the default. Throws a {@link UsageError}. */
@@ -110,13 +114,15 @@ function warn(problem: string): void {
   process.stderr.write(`${problem}\n`)
 }
 
-/** Returns the key in the file. On a local chain, where all accounts may do anything, makes one by default. */
-function readOrMakeKey(file: string | undefined, directory: string | undefined): Uint8Array {
+/**
+ * Returns the key in the file. On a local chain, where all accounts may do anything, makes one by default. Throws a
+ * {@link UsageError} if a network has no file.
+ */
+function readOrMakeKey(command: ChainCommand, file: string | undefined, directory: string | undefined): Uint8Array {
   if (file !== undefined) return readKey(file)
   if (directory === undefined) {
-    throw new Error(
-      `On a network you act with a key of your own: give --key FILE; one is made with: ${commandName()} secret key FILE`,
-    )
+    const advice = `give --key FILE; one is made with: ${commandName()} secret key FILE`
+    throw new UsageError(command, `on a network you act with a key of your own: ${advice}`)
   }
   const defaultKeyFile = join(directory, 'key')
   try {

@@ -12,7 +12,7 @@ import { outbound } from '../effects.ts'
 import { commandName, shellWord } from '../terminal/command-line.ts'
 import { readArtifact } from './artifact.ts'
 import { storeComponent } from './block-files.ts'
-import type { ChainLocation, Connection } from './connection.ts'
+import { type ChainLocation, type Connection, isHttp } from './connection.ts'
 import { createJsonHttp } from './json-http.ts'
 import { transact } from './transactions.ts'
 
@@ -133,10 +133,6 @@ async function resolveEngine(word: string, chainId: string): Promise<Json> {
     throw new Error(`--engine ${word}: it must be a URL, or an address and a URL, as in 0x12…ef=https://engine.example`)
   }
   return { engine: evmAddress(parsedAddress), endpoint }
-}
-
-function isHttp(text: string): boolean {
-  return /^https?:\/\//.test(text) && URL.canParse(text)
 }
 
 async function fetchAddress(url: string, chainId: string): Promise<string> {

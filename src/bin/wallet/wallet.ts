@@ -30,6 +30,7 @@ import {
   verifierName,
 } from './text.ts'
 import { credentialToJson, outstandingToJson, planToJson } from './to-json.ts'
+import { readPageOrigin, readUnofferedRequest } from './words.ts'
 
 interface WalletCommand {
   /** The directory of the wallet. */
@@ -106,7 +107,7 @@ async function runSubcommand(args: string[], json: boolean): Promise<Outcome> {
     formatCommandLine: createCommandLineFormat(values.home),
     show,
     askConsent: createConsentQuestion(values.yes === true, show),
-    origin: readOrigin(values.origin),
+    origin: readPageOrigin(values.origin),
     approvedTypes: values.yes === true ? values.approve : undefined,
     askTxCode,
   })
@@ -129,26 +130,6 @@ async function openWallet(
     ...(attestation && { attestation }),
     ...(attestation?.provider && { attestKeys: keyAttesterOf(attestation.provider) }),
   }
-}
-
-/** Reads the options for a request without an offer. */
-function readUnofferedRequest(values: {
-  readonly issuer?: string | undefined
-  readonly configuration?: string | undefined
-  readonly scope?: string | undefined
-}): WalletInitiatedRequest | undefined {
-  const { issuer: credentialIssuer, configuration: configurationId, scope } = values
-  if (credentialIssuer === undefined && configurationId === undefined && scope === undefined) return undefined
-  if (credentialIssuer === undefined || (configurationId === undefined) === (scope === undefined)) {
-    throw new UsageError('wallet', 'without an offer, say --issuer URL and one of --configuration ID and --scope SCOPE')
-  }
-  return { credentialIssuer, credential: configurationId === undefined ? { scope: scope ?? '' } : { configurationId } }
-}
-
-/** Reads the origin of a page, as a browser writes it. */
-function readOrigin(origin: string | undefined): string | undefined {
-  if (origin === undefined || (URL.canParse(origin) && new URL(origin).origin === origin)) return origin
-  throw new UsageError('wallet', '--origin is the origin of a page as browsers write it, such as https://shop.example')
 }
 
 /** Opens the URL in a browser, or shows it on stderr, since stdout may have JSON. */
