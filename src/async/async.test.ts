@@ -2,7 +2,15 @@
 import { setImmediate as immediately } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { backOffMs, drawFraction } from './back-off.ts'
-import { cacheById, cacheDerived, cacheValue, createBytesCache, createLru, createPromiseCache } from './cache.ts'
+import {
+  cacheById,
+  cacheDerived,
+  cacheValue,
+  createBytesCache,
+  createLru,
+  createPromiseCache,
+  memoize,
+} from './cache.ts'
 import { cacheRemote, type RemoteValue } from './cache-remote.ts'
 import { limitConcurrency, serialQueue, serialQueueByKey } from './concurrency.ts'
 import { singleFlight, singleFlightByKey } from './single-flight.ts'
@@ -49,6 +57,19 @@ describe.each(LOADERS)('%s', (_, make) => {
     const next = load()
     runs[1]?.resolve(7)
     expect(await next).toBe(7)
+  })
+})
+
+describe('memoize', () => {
+  it('runs once, also for a result that is undefined, and again after a failure', () => {
+    const runs: string[] = []
+    const read = memoize<string | undefined>(() => {
+      runs.push('run')
+      if (runs.length === 1) throw new Error('no')
+      return undefined
+    })
+    expect(read).toThrow('no')
+    expect([read(), read(), runs.length]).toEqual([undefined, undefined, 2])
   })
 })
 

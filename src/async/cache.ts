@@ -40,6 +40,15 @@ export function createPromiseCache<T>(size: number, expiry?: Expiry): PromiseCac
   }
 }
 
+/** Returns a function that runs `read` once, and returns its result each time. After a failure it runs again. */
+export function memoize<T>(read: () => T): () => T {
+  let result: { readonly value: T } | undefined
+  return () => {
+    result ??= { value: read() }
+    return result.value
+  }
+}
+
 export interface BytesCache {
   /**
    * Returns the bytes that are cached for `key` with the same `tag`, or those that `load` resolves to. Concurrent

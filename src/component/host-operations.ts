@@ -3,6 +3,7 @@
  * can, and asks the engine where it cannot.
  */
 import { hash } from 'node:crypto'
+import { memoize } from '../async/cache.ts'
 import { addressBytes, addressOf } from '../offchain/address.ts'
 import type { AuthenticatedRequest, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
 import { operation, timerStatus } from '../offchain/hosted.ts'
@@ -113,16 +114,8 @@ function createHostCalls(
   return {
     ask,
     countAsked,
-    listTimers: rememberResult(() => ask('listTimers')),
-    getGeneration: rememberResult(() => ask('getGeneration')),
-  }
-}
-
-function rememberResult<T>(work: () => T): () => T {
-  let result: { readonly value: T } | undefined
-  return () => {
-    result ??= { value: work() }
-    return result.value
+    listTimers: memoize(() => ask('listTimers')),
+    getGeneration: memoize(() => ask('getGeneration')),
   }
 }
 

@@ -1,4 +1,5 @@
 /** Code that both databases share: the SQL text of each change, and the choice of the migrations that are missing. */
+import { memoize } from '../async/cache.ts'
 import type { Change, CreatedRow, DuePosition, DueRow, Migration, RowPosition } from './store.ts'
 
 type Parameter = string | number | null
@@ -92,12 +93,7 @@ export function dueRow<T>({ id, version, value }: Readonly<Record<string, unknow
  * read throws then, and does not fail the whole list.
  */
 export function withLazyValue<R extends object, T>(row: R, read: () => T): R & { readonly value: T } {
-  let result: { readonly value: T } | undefined
-  const get = (): T => {
-    result ??= { value: read() }
-    return result.value
-  }
-  return Object.defineProperty(row, 'value', { enumerable: true, get }) as R & { readonly value: T }
+  return Object.defineProperty(row, 'value', { enumerable: true, get: memoize(read) }) as R & { readonly value: T }
 }
 
 /** The error for a stored value that is not JSON. The message does not quote the value, which may be personal data. */

@@ -1,5 +1,6 @@
 /** Parses the headers of a wallet attestation and of its proof of possession. `client-checks.ts` verifies them. */
 import type { KeyObject } from 'node:crypto'
+import { memoize } from '../../async/cache.ts'
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { malformed, type Problem, readOrProblem, readPart } from '../../codec/malformed.ts'
@@ -65,12 +66,4 @@ function parseInstanceKey(payload: JsonObject): InstanceKey {
   if (!isObject(confirmation)) return malformed('it has no cnf')
   const jwk = readPart('cnf.jwk', () => readSigningJwk(memberOf(confirmation, 'jwk')))
   return { key: readPart('cnf.jwk', () => importPublicKey(jwk)), thumbprint: thumbprint(jwk) }
-}
-
-function memoize<T>(read: () => T): () => T {
-  let result: { readonly value: T } | undefined
-  return () => {
-    result ??= { value: read() }
-    return result.value
-  }
 }
