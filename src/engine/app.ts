@@ -56,7 +56,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     longestAnswerMs: 2 * (queueSeconds + httpSeconds) * 1000,
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
     describeBrokenRequest: (error) => connectionRefusal(error, config.limits),
-    answerUnreadableRequest: (request, reply) =>
+    answerUnroutableRequest: (request, reply) =>
       sendOwnProblem(context, request, reply, headerRefusal(request.raw) ?? makeProblem('not-found')),
     // A request to a component still passes Fastify's first hooks, which give the turn of the connection, the address
     // behind trusted proxies, and the limits and refusals that the engine's own routes have too. A listener of

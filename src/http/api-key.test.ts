@@ -17,6 +17,6 @@ it.each([[undefined], [''], ['Basic dGhlLWtleTo='], ['the-key']])(
 
 it('a request with a key that nobody knows is told that, and not the key', () => {
   expect(() => authenticate('Bearer the-key-of-another')).toThrow(
-    /^this API key is none of integrations\.authentication of this service; another service has others$/,
+    /^this API key is not in integrations\.authentication of this service; each service has API keys of its own$/,
   )
 })

@@ -29,7 +29,8 @@ export function createAuthenticator(
     if (key === undefined) {
       refuse('unauthorized', 'send an API key of integrations.authentication as Authorization: Bearer <key>')
     }
-    const unknown = 'this API key is none of integrations.authentication of this service; another service has others'
+    const unknown =
+      'this API key is not in integrations.authentication of this service; each service has API keys of its own'
     return labels.get(digest(key)) ?? refuse('unauthorized', unknown)
   }
 }

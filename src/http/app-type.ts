@@ -20,7 +20,7 @@ export interface ServerConnections {
    * Calls `answer` for a connection that sent bytes that are not a request, after its earlier requests are answered.
    * `answer` closes the connection.
    */
-  readonly answerUnreadableBytes: (socket: Socket, answer: () => void) => void
+  readonly answerBrokenRequest: (socket: Socket, answer: () => void) => void
   /**
    * Stops listening without losing a connection: first accepts those that have arrived, with `acceptArrived`. Requests
    * wait meanwhile, and open connections stay open.

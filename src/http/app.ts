@@ -96,8 +96,8 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     bodyLimit: BODY_LIMIT,
     validatorOf: (schema, part) => (part === 'querystring' ? makeParameterValidator(schema) : makeValidator(schema)),
     describeBrokenRequest,
-    answerUnreadableRequest: (request, reply) =>
-      answerUnreadableRequest(routes, authenticate, { log: options.log, request, reply }),
+    answerUnroutableRequest: (request, reply) =>
+      answerUnroutableRequest(routes, authenticate, { log: options.log, request, reply }),
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody)
@@ -249,7 +249,7 @@ function refuseUnclearHeaders({ raw }: FastifyRequest): void {
   if (problem !== undefined) refuse('invalid_request', problem)
 }
 
-function answerUnreadableRequest(
+function answerUnroutableRequest(
   routes: Routes,
   authenticate: RequestAuthenticator,
   { log, request, reply }: { readonly log: Logger; readonly request: FastifyRequest; readonly reply: FastifyReply },

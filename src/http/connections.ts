@@ -70,7 +70,7 @@ export function watchConnections(app: App): void {
       for (const listener of endListeners) listener()
     },
     onEnding: (listener) => void endListeners.push(listener),
-    answerUnreadableBytes: (socket, answer) => {
+    answerBrokenRequest: (socket, answer) => {
       const connection = connections.get(socket)
       if (connection === undefined) answer()
       else if (connection.isBroken !== true) endInTurn(connection, socket, answer)

@@ -60,13 +60,13 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
 /** The time limit for receiving a request. */
 export const REQUEST_SECONDS = 30
 
-const UNREADABLE_REQUEST = {
+const NOT_HTTP = {
   status: 400,
   title: 'Bad Request',
   description: 'this is not an HTTP request that can be read',
 }
 /** The responses to parse errors of Node, by error code, other than a plain 400. */
-const BROKEN_REQUESTS: Readonly<Record<string, typeof UNREADABLE_REQUEST>> = {
+const BROKEN_REQUESTS: Readonly<Record<string, typeof NOT_HTTP>> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     title: 'Request Timeout',
@@ -81,7 +81,7 @@ const BROKEN_REQUESTS: Readonly<Record<string, typeof UNREADABLE_REQUEST>> = {
 
 /** Returns the response to bytes that are not an HTTP request, or to a request that did not arrive in time. */
 export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse {
-  const { description, ...status } = BROKEN_REQUESTS[code] ?? UNREADABLE_REQUEST
+  const { description, ...status } = BROKEN_REQUESTS[code] ?? NOT_HTTP
   return {
     ...status,
     headers: { 'content-type': 'application/json' },

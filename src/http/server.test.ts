@@ -21,7 +21,7 @@ function makeServer(): App {
       headers: { 'x-code': code },
       body: '¿what is this?',
     }),
-    answerUnreadableRequest: (_request, reply) => void reply.code(404).send('unreadable'),
+    answerUnroutableRequest: (_request, reply) => void reply.code(404).send('unreadable'),
   })
   apps.push(app)
   return app

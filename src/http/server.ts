@@ -46,7 +46,7 @@ export interface ServerOptions {
   /** Returns the response to bytes that are not an HTTP request, or to a request that did not arrive in time. */
   readonly describeBrokenRequest: (error: ConnectionError) => ErrorResponse
   /** Answers a request whose path the router cannot decode or whose parameter is too long. Hooks do not run for it. */
-  readonly answerUnreadableRequest: (request: FastifyRequest, reply: FastifyReply) => void
+  readonly answerUnroutableRequest: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
 /** A response that is written directly to the socket. */
@@ -91,8 +91,8 @@ export function createServer(options: ServerOptions): App {
     genReqId: () => makeRequestId(random),
     schemaController: makeSchemaController(validatorOf),
     clientErrorHandler: (error, socket) =>
-      app.connections.answerUnreadableBytes(socket, () => answerUnreadableBytes(options, error, socket)),
-    frameworkErrors: (_error, request, reply) => options.answerUnreadableRequest(request, reply),
+      app.connections.answerBrokenRequest(socket, () => answerBrokenRequest(options, error, socket)),
+    frameworkErrors: (_error, request, reply) => options.answerUnroutableRequest(request, reply),
   }
   const app: App = Fastify(fastifyOptions)
   watchConnections(app)
@@ -131,7 +131,7 @@ export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
   reply.headers(commonHeaders(request.id))
 }
 
-function answerUnreadableBytes(
+function answerBrokenRequest(
   { describeBrokenRequest, random }: ServerOptions,
   error: ConnectionError,
   socket: Socket,

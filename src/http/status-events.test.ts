@@ -32,7 +32,7 @@ async function started(changes: Partial<typeof LIMITS> = {}, maxUnread?: number)
     random: randomBytes,
     requestTimeoutMs: 30_000,
     describeBrokenRequest,
-    answerUnreadableRequest: (_request, reply) => void reply.send(),
+    answerUnroutableRequest: (_request, reply) => void reply.send(),
   })
   apps.push(app)
   limitUnreadResponses(app, maxUnread)

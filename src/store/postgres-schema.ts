@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { NOT_APPLIED, type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 import { SCHEMA_HASH } from './postgres-lock.ts'
 import { findPoolingProblem } from './postgres-pooling.ts'
-import { missingSteps } from './statements.ts'
+import { selectMissingMigrations } from './statements.ts'
 import type { Migration } from './store.ts'
 import { COLLECTION_COLUMNS } from './tables.ts'
 
@@ -44,14 +44,14 @@ const postgresMigrations: readonly Migration[] = [
 ]
 
 /** The ids of the driver's own migrations, which databases of other drivers do not have. */
-export const OWN_STEPS: readonly string[] = postgresMigrations.map(({ id }) => id)
+export const OWN_MIGRATIONS: readonly string[] = postgresMigrations.map(({ id }) => id)
 
 /** The state of a database. */
 export interface PostgresState {
   readonly version: string
   readonly isEncrypted: boolean
   /** The ids of the applied migrations; undefined when the database has no table of migrations. */
-  readonly steps: readonly string[] | undefined
+  readonly appliedMigrations: readonly string[] | undefined
   /** Whether the schema has no tables at all. */
   readonly isEmpty: boolean
   /** The schema in which tables are created; undefined when there is none. */
@@ -141,7 +141,7 @@ async function ifLockIsFree(work: () => Promise<void>): Promise<boolean> {
  * Applies the missing migrations within the current transaction, under a lock for which other migrating processes wait.
  * Calls `onWait` once when the wait is long.
  */
-export async function applyMissingSteps(
+export async function applyMissingMigrations(
   run: StatementRunner,
   server: Pick<PostgresServer, 'schema'>,
   migrations: readonly Migration[],
@@ -161,9 +161,9 @@ async function applySteps(
   }
   const problem = await findSchemaProblem(run, schema)
   if (problem !== undefined) throw new Error(problem)
-  const appliedIds = await readAppliedSteps(run)
-  if (appliedIds === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
-  for (const { id, statements } of findMissingPostgresSteps(appliedIds ?? [], migrations)) {
+  const appliedMigrations = await readAppliedMigrations(run)
+  if (appliedMigrations === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
+  for (const { id, statements } of findMissingPostgresMigrations(appliedMigrations ?? [], migrations)) {
     for (const text of statements) await run({ text, values: [], mayTakeLong: true })
     await run({ text: 'insert into migration (id) values ($1)', values: [id] })
   }
@@ -182,11 +182,11 @@ async function takeMigrationLock(
 /**
  * Returns the migrations that are not applied yet, the driver's own first. Throws when an applied migration is unknown.
  */
-export function findMissingPostgresSteps(
-  appliedIds: readonly string[],
+export function findMissingPostgresMigrations(
+  appliedMigrations: readonly string[],
   migrations: readonly Migration[],
 ): readonly Migration[] {
-  return missingSteps(appliedIds, [...postgresMigrations, ...migrations])
+  return selectMissingMigrations(appliedMigrations, [...postgresMigrations, ...migrations])
 }
 
 /** Returns a sentence that says why the server cannot be used; undefined when it can be used. */
@@ -269,7 +269,7 @@ export async function readPostgresState(run: StatementRunner): Promise<PostgresS
   return {
     version: String(row.version),
     isEncrypted: row.encrypted === true,
-    steps: await readAppliedSteps(run),
+    appliedMigrations: await readAppliedMigrations(run),
     isEmpty: row.empty === true,
     schema: typeof row.schema === 'string' ? row.schema : undefined,
     mayMakeTables: row.may_make === true,
@@ -277,7 +277,7 @@ export async function readPostgresState(run: StatementRunner): Promise<PostgresS
   }
 }
 
-async function readAppliedSteps(run: StatementRunner): Promise<readonly string[] | undefined> {
+async function readAppliedMigrations(run: StatementRunner): Promise<readonly string[] | undefined> {
   const table = { text: "select to_regclass('migration') is not null as exists", values: [] }
   if ((await run(table)).rows[0]?.exists !== true) return undefined
   const { rows } = await run({ text: 'select id from migration order by id collate "C"', values: [] })

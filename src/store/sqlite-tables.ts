@@ -145,10 +145,10 @@ function insertRows(database: DatabaseSync, { name, hasCreationTime }: Table, ro
 function sqliteReader(database: DatabaseSync): TableReader {
   const all = (sql: string, ...values: (string | number)[]) => database.prepare(sql).all(...values)
   const columns = readColumns(database)
-  const steps = columns.has('migration') ? all('select id from migration order by id') : []
+  const migrationRows = columns.has('migration') ? all('select id from migration order by id') : []
   const generation = columns.has('generation') ? all('select value from generation')[0]?.value : undefined
   return {
-    steps: steps.map(({ id }) => String(id)),
+    appliedMigrations: migrationRows.map(({ id }) => String(id)),
     tables: collectionsAmong(columns),
     generation: generation === undefined ? undefined : (parseColumn(generation) as DatabaseGeneration),
     count: ({ name }) => Promise.resolve(Number(all(`select count(*) as count from ${name}`)[0]?.count)),

@@ -19,9 +19,9 @@ import {
   createdRow,
   dueRow,
   dueStatement,
-  missingSteps,
   newestStatement,
   parseColumn,
+  selectMissingMigrations,
   statementOf,
   statementTexts,
 } from './statements.ts'
@@ -112,7 +112,7 @@ export function migrateSqlite(database: DatabaseSync, migrations: readonly Migra
     const originBefore = originOf((sql) => database.prepare(sql))
     database.exec('create table if not exists migration (id text primary key)')
     const appliedRows = database.prepare('select id from migration').all()
-    const missing = missingSteps(
+    const missing = selectMissingMigrations(
       appliedRows.map(({ id }) => String(id)),
       migrations,
     )

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { missingSteps } from './statements.ts'
-import { stepsLike } from './tables.ts'
+import { selectMissingMigrations } from './statements.ts'
+import { selectAppliedMigrations } from './tables.ts'
 
 const MIGRATIONS = [{ id: 'a-0001', statements: [] }]
 
@@ -16,8 +16,8 @@ describe('a service that opens a database, and a command that copies one, say th
       ['b-0001', 'unfinished-copy'],
       'a copy into the database has not ended; run the same vouchsafe db copy again, or empty the database and copy anew',
     ],
-  ])('%s', (_, steps, problem) => {
-    expect(() => missingSteps(steps, MIGRATIONS)).toThrow(new Error(problem))
-    expect(() => stepsLike({ steps }, MIGRATIONS)).toThrow(new Error(problem))
+  ])('%s', (_, appliedMigrations, problem) => {
+    expect(() => selectMissingMigrations(appliedMigrations, MIGRATIONS)).toThrow(new Error(problem))
+    expect(() => selectAppliedMigrations({ appliedMigrations }, MIGRATIONS)).toThrow(new Error(problem))
   })
 })

@@ -125,12 +125,15 @@ export const UNFINISHED_COPY_PROBLEM =
   'a copy into the database has not ended; run the same vouchsafe db copy again, or empty the database and copy anew'
 
 /** Returns the applied migrations that are not in `migrations`. */
-export function unknownSteps(appliedSteps: readonly string[], migrations: readonly Migration[]): readonly string[] {
-  return appliedSteps.filter((id) => !migrations.some((step) => step.id === id))
+export function findUnknownMigrations(
+  appliedMigrations: readonly string[],
+  migrations: readonly Migration[],
+): readonly string[] {
+  return appliedMigrations.filter((id) => !migrations.some((migration) => migration.id === id))
 }
 
 /** Returns why a database with these unknown migrations cannot be used, and what to do; undefined if there are none. */
-export function unknownStepsProblem(unknown: readonly string[]): string | undefined {
+export function unknownMigrationsProblem(unknown: readonly string[]): string | undefined {
   if (unknown.length === 0) return undefined
   if (unknown.includes(UNFINISHED_COPY)) return UNFINISHED_COPY_PROBLEM
   const problem = `the database is of a newer release or of another service (it has ${unknown[0]})`
@@ -138,8 +141,11 @@ export function unknownStepsProblem(unknown: readonly string[]): string | undefi
 }
 
 /** Returns the migrations that a database lacks. Throws when it has applied a migration that is not in `migrations`. */
-export function missingSteps(appliedSteps: readonly string[], migrations: readonly Migration[]): readonly Migration[] {
-  const problem = unknownStepsProblem(unknownSteps(appliedSteps, migrations))
+export function selectMissingMigrations(
+  appliedMigrations: readonly string[],
+  migrations: readonly Migration[],
+): readonly Migration[] {
+  const problem = unknownMigrationsProblem(findUnknownMigrations(appliedMigrations, migrations))
   if (problem !== undefined) throw new Error(problem)
-  return migrations.filter(({ id }) => !appliedSteps.includes(id))
+  return migrations.filter(({ id }) => !appliedMigrations.includes(id))
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { DatabaseGeneration } from './generation.ts'
-import { unknownSteps, unknownStepsProblem } from './statements.ts'
+import { findUnknownMigrations, unknownMigrationsProblem } from './statements.ts'
 import type { Migration } from './store.ts'
 
 export interface Table {
@@ -26,7 +26,7 @@ export interface TableRow {
 /** A snapshot of the tables, which concurrent writes do not affect. */
 export interface TableReader {
   /** The ids of the applied migrations, without the driver's own. */
-  readonly steps: readonly string[]
+  readonly appliedMigrations: readonly string[]
   /** The collections, ordered by name. */
   readonly tables: readonly Table[]
   readonly generation: DatabaseGeneration | undefined
@@ -100,14 +100,14 @@ export function refuseOtherTables(tables: ReadonlyMap<string, readonly string[]>
 }
 
 /** Returns those of `migrations` that another database has applied. Throws when it has others, or none. */
-export function stepsLike(
-  { steps }: Pick<TableReader, 'steps'>,
+export function selectAppliedMigrations(
+  { appliedMigrations }: Pick<TableReader, 'appliedMigrations'>,
   migrations: readonly Migration[],
 ): readonly Migration[] {
-  const problem = unknownStepsProblem(unknownSteps(steps, migrations))
+  const problem = unknownMigrationsProblem(findUnknownMigrations(appliedMigrations, migrations))
   if (problem !== undefined) throw new Error(problem)
-  if (steps.length === 0) throw new Error('it has no schema of a service; name the database of one')
-  return migrations.filter(({ id }) => steps.includes(id))
+  if (appliedMigrations.length === 0) throw new Error('it has no schema of a service; name the database of one')
+  return migrations.filter(({ id }) => appliedMigrations.includes(id))
 }
 
 export interface TableCount {

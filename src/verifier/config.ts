@@ -65,7 +65,7 @@ export const VerifierSettings = Type.Object(
     issuerIdentifier: Type.Optional(
       Type.Literal('match', {
         description:
-          '`match`: a credential fails whose `iss` is none of the names in its certificate; that is a warning when absent',
+          '`match`: a credential fails whose `iss` is not among the names in its certificate; that is a warning when absent',
       }),
     ),
     acceptTlsServerCertificates: Type.Optional(

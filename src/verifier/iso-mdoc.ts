@@ -43,7 +43,7 @@ export function isoMdocRecipient({ origin, nonce, encryptionKey }: IsoMdocSessio
 
 /** Translates a query. Refuses with `invalid_request` one that a DeviceRequest cannot say, so that none was made. */
 export function requireDocumentsQuery(query: DcqlQuery): DocumentsQuery {
-  return toDocumentsQuery(query) ?? refuse('invalid_request', 'protocol: org-iso-mdoc is none of those of the request')
+  return toDocumentsQuery(query) ?? refuse('invalid_request', 'protocol: org-iso-mdoc was not offered in the request')
 }
 
 /**

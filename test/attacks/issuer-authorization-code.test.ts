@@ -237,7 +237,7 @@ describe('an attack on the authorization code flow', () => {
       await refuses(() => postForm(services, PAR, form), error, why)
       const own = changed.request_uri === undefined ? error : 'invalid_request_uri'
       const answer = () => visit(services, newVisitor(), authorizeUrl(form))
-      await refuses(answer, own, changed.request_uri === undefined ? why : /not one of ours/)
+      await refuses(answer, own, changed.request_uri === undefined ? why : /this issuer did not make it/)
       expect((await answer()).headers.get('location')).toBeNull()
     })
 
@@ -378,7 +378,11 @@ describe('an attack on the authorization code flow', () => {
       ['of nothing', () => 'urn:ietf:params:oauth:request_uri:'],
     ])('brings it %s', async (_, change) => {
       const requestUri = change(await push(services, walletAsking().form))
-      await refuses(() => visit(services, newVisitor(), address(requestUri)), 'invalid_request_uri', /not one of ours/)
+      await refuses(
+        () => visit(services, newVisitor(), address(requestUri)),
+        'invalid_request_uri',
+        /this issuer did not make it/,
+      )
     })
 
     it.each<[string, Form]>([

@@ -167,7 +167,7 @@ describe('attacks on responses through the browser', () => {
       [
         'an error by a protocol that was not offered for this query',
         () => ({ protocol: 'org-iso-mdoc', data: { error: 'access_denied' } }),
-        /org-iso-mdoc is none of those of the request/,
+        /org-iso-mdoc was not offered in the request/,
       ],
       ['an array', (jwe) => [credential(jwe)], /object/],
       ['a text', () => '"x"', /object/],

@@ -186,7 +186,7 @@ const WRITTEN = [
   'the sign-in provider signed nobody in',
   'no presentation came with this address',
   'this is another browser',
-  'what it gave is good no more',
+  'its tokens are no longer valid',
 ]
 
 function writeProblem({ statusCode, body }: Answer): string | undefined {

@@ -55,7 +55,9 @@ async function withDatabase<C, T>(
  * service at its start and `vouchsafe db migrate` change the schema, since processes of the release before may use it.
  */
 async function refuseOtherSchema(database: DatabaseConfig, migrations: readonly Migration[]): Promise<void> {
-  const schema = await withTables(database, ({ steps }) => Promise.resolve(schemaOf(steps, migrations)))
+  const schema = await withTables(database, ({ appliedMigrations }) =>
+    Promise.resolve(schemaOf(appliedMigrations, migrations)),
+  )
   if (schema.missing.length === 0) return
   throw new Error(`${describeDatabase(database)}: the schema cannot be used: ${schemaText(schema)}`)
 }

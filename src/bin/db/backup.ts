@@ -11,7 +11,13 @@ import { BUSY_TIMEOUT_MS } from '../../store/sqlite-transaction.ts'
 import { checkpointAndClose } from '../../store/sqlite-writer.ts'
 import { UNFINISHED_COPY, UNFINISHED_COPY_PROBLEM } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
-import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
+import {
+  copyTables,
+  digestTables,
+  selectAppliedMigrations,
+  type TableCount,
+  type TableReader,
+} from '../../store/tables.ts'
 import { withClosingNoted } from '../embedded-database/generation-file.ts'
 import { describeStorageError } from '../embedded-database/storage-advice.ts'
 import { flushToDisk } from '../files/flush-to-disk.ts'
@@ -40,8 +46,8 @@ export async function backUp(
 
 /** Throws if copying into the database was interrupted. A service refuses such a database. */
 function refuseUnfinishedCopy(database: DatabaseConfig): Promise<void> {
-  return withTables(database, ({ steps }) => {
-    if (!steps.includes(UNFINISHED_COPY)) return Promise.resolve()
+  return withTables(database, ({ appliedMigrations }) => {
+    if (!appliedMigrations.includes(UNFINISHED_COPY)) return Promise.resolve()
     throw new Error(`${describeDatabase(database)}: ${UNFINISHED_COPY_PROBLEM}, and then this command`)
   })
 }
@@ -107,7 +113,7 @@ async function copyReadTables(
   { partial, tell }: Pick<Backup, 'partial' | 'tell'>,
 ): Promise<void> {
   const { makeSqliteTables, withSqliteTables } = await import('../../store/sqlite-tables.ts')
-  await makeSqliteTables(partial, stepsLike(reader, migrations), (writer) =>
+  await makeSqliteTables(partial, selectAppliedMigrations(reader, migrations), (writer) =>
     copyTables(reader, writer, createRowReport(tell)),
   )
   tellStep(tell, 'Comparing the copy with the database', statSync(partial).size)

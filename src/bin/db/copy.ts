@@ -10,7 +10,13 @@ import { type DatabaseGeneration, findRestoreReason } from '../../store/generati
 import { withConnection } from '../../store/postgres-connections.ts'
 import { compareOrigins, readOrigin } from '../../store/postgres-origin.ts'
 import type { Migration } from '../../store/store.ts'
-import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableReader } from '../../store/tables.ts'
+import {
+  type CopyProgress,
+  type CopyTarget,
+  copyInto,
+  selectAppliedMigrations,
+  type TableReader,
+} from '../../store/tables.ts'
 import { readExternalState } from '../database/confirm-generation.ts'
 import { files, reportWait } from '../effects.ts'
 import { refuseWhileOpen } from '../embedded-database/file-refusals.ts'
@@ -53,10 +59,10 @@ export async function copyDatabase(
   await refuseInUse(target)
   const { counts, digest } = await withTables(source, async (reader) => {
     await refuseUnstarted(source, reader, isWalGone)
-    const steps = stepsLike(reader, await migrationsOf(reader))
+    const migrations = selectAppliedMigrations(reader, await migrationsOf(reader))
     const name = reader.generation?.id ?? 'a database without a generation'
     const confirmSource = async () => refuseStarted(source, before, await readGenerationOnServer(source))
-    const copy = withTarget(target, steps, (writer) => copyInto(reader, writer, { name, progress, confirmSource }))
+    const copy = withTarget(target, migrations, (writer) => copyInto(reader, writer, { name, progress, confirmSource }))
     return copy.catch(throwAt(targetName))
   })
   const rows = sumRows(counts)
@@ -131,7 +137,7 @@ function refuseStarted(source: DatabaseConfig, before?: DatabaseGeneration, afte
   )
 }
 
-async function migrationsOf({ steps: [first = ''] }: TableReader): Promise<readonly Migration[]> {
+async function migrationsOf({ appliedMigrations: [first = ''] }: TableReader): Promise<readonly Migration[]> {
   const [service = ''] = first.split('-')
   return isServiceName(service) ? (await kindLoaders[service]()).migrations : []
 }

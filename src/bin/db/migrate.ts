@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
-import { unknownStepsProblem } from '../../store/statements.ts'
+import { unknownMigrationsProblem } from '../../store/statements.ts'
 import { openDatabase } from '../effects.ts'
 import { refuseDamagedFile } from '../embedded-database/file-refusals.ts'
 import { throwAt } from '../embedded-database/storage-advice.ts'
@@ -17,12 +17,12 @@ import { withTables } from './tables.ts'
 export async function migrateSchema({ kind, config }: ConfiguredService, onlyCheck: boolean): Promise<CommandResult> {
   const { database } = config
   const place = describeDatabase(database)
-  const steps = isMissing(database)
+  const appliedMigrations = isMissing(database)
     ? []
-    : await withTables(database, ({ steps: appliedSteps }) => Promise.resolve(appliedSteps))
-  const schemaBefore = schemaOf(steps, kind.migrations)
+    : await withTables(database, (reader) => Promise.resolve(reader.appliedMigrations))
+  const schemaBefore = schemaOf(appliedMigrations, kind.migrations)
   const { missing, unknown } = schemaBefore
-  const problem = unknownStepsProblem(unknown)
+  const problem = unknownMigrationsProblem(unknown)
   if (problem !== undefined) throw new Error(`${place}: ${problem}`)
   if (onlyCheck) {
     const facts = { database: place, schema: schemaBefore.version, missing }

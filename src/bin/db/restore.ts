@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path'
 import { pino } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
-import { type CopyProgress, copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
+import { type CopyProgress, copyTables, selectAppliedMigrations, type TableReader } from '../../store/tables.ts'
 import { now, reportWait } from '../effects.ts'
 import { FILE_ENDS, isSqliteFile } from '../embedded-database/database-file.ts'
 import { refuseMissingFile, refuseWhileOpen } from '../embedded-database/file-refusals.ts'
@@ -161,7 +161,7 @@ async function restoreCopy(
   if (damage !== undefined) throw new Error(`${file}: it is damaged (${damage}); use another backup`)
   const rowsOfBackup = await withTables({ kind: 'sqlite', file: copy }, (reader) => {
     try {
-      stepsLike(reader, kind.migrations)
+      selectAppliedMigrations(reader, kind.migrations)
     } catch (error) {
       return throwAt(file)(error)
     }
@@ -227,7 +227,11 @@ async function replaceDatabase(
 }
 
 async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows' | 'schema' | 'newest'>> {
-  return { rows: await countRows(reader), schema: reader.steps.at(-1), newest: await findNewestTime(reader) }
+  return {
+    rows: await countRows(reader),
+    schema: reader.appliedMigrations.at(-1),
+    newest: await findNewestTime(reader),
+  }
 }
 
 async function countRows(reader: TableReader): Promise<number> {

@@ -1,7 +1,7 @@
 /** `vouchsafe db status`: describes a database without changing it. */
 import { describeDatabase } from '../../config/database.ts'
 import type { DatabaseGeneration } from '../../store/generation.ts'
-import { unknownSteps, unknownStepsProblem } from '../../store/statements.ts'
+import { findUnknownMigrations, unknownMigrationsProblem } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import type { ConfiguredService } from '../service/configured-service.ts'
@@ -55,7 +55,7 @@ interface DatabaseState {
 
 async function readState(reader: TableReader, migrations: readonly Migration[]): Promise<DatabaseState> {
   return {
-    schema: schemaOf(reader.steps, migrations),
+    schema: schemaOf(reader.appliedMigrations, migrations),
     generation: reader.generation === undefined ? null : generationOf(reader.generation),
     bytes: await reader.size(),
     newest: await findNewestTime(reader),
@@ -64,12 +64,12 @@ async function readState(reader: TableReader, migrations: readonly Migration[]):
 }
 
 /** Compares the applied migrations with those of this release. */
-export function schemaOf(steps: readonly string[], migrations: readonly Migration[]): SchemaState {
+export function schemaOf(appliedMigrations: readonly string[], migrations: readonly Migration[]): SchemaState {
   const ids = migrations.map(({ id }) => id)
   return {
-    version: steps.at(-1) ?? null,
-    missing: ids.filter((id) => !steps.includes(id)),
-    unknown: unknownSteps(steps, migrations),
+    version: appliedMigrations.at(-1) ?? null,
+    missing: ids.filter((id) => !appliedMigrations.includes(id)),
+    unknown: findUnknownMigrations(appliedMigrations, migrations),
   }
 }
 
@@ -78,7 +78,7 @@ function generationOf({ id, number, restoredAt }: DatabaseGeneration): Generatio
 }
 
 export function schemaText({ version, missing, unknown }: SchemaState): string {
-  const problem = unknownStepsProblem(unknown)
+  const problem = unknownMigrationsProblem(unknown)
   if (problem !== undefined) return problem
   if (version === null) return `none yet; the service makes it at its start, or ${commandName()} db migrate`
   return missing.length === 0

@@ -4,7 +4,7 @@ import type { DatabaseConfig, readDatabase } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { checkpointAndClose } from '../../store/sqlite-writer.ts'
-import { missingSteps } from '../../store/statements.ts'
+import { selectMissingMigrations } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { findFileProblem, isUsableFile } from '../embedded-database/database-file.ts'
 import { isWalMissing, WAL_MISSING, withClosingNoted } from '../embedded-database/generation-file.ts'
@@ -101,8 +101,8 @@ function checkExistingDatabase(
       .all()
       .map(({ name }) => name)
     const ids = tables.includes('migration') ? database.prepare('select id from migration order by id').all() : []
-    const appliedSteps = ids.map(({ id }) => String(id))
-    return schemaFinding(file, tables.length > 0, appliedSteps, migrations)
+    const appliedMigrations = ids.map(({ id }) => String(id))
+    return schemaFinding(file, tables.length > 0, appliedMigrations, migrations)
   } finally {
     // Otherwise closing might move the WAL of a killed service into the file, possibly only when this process ends.
     database.exec('pragma busy_timeout = 0')
@@ -113,20 +113,23 @@ function checkExistingDatabase(
 function schemaFinding(
   file: string,
   hasTables: boolean,
-  appliedSteps: string[],
+  appliedMigrations: string[],
   migrations: readonly Migration[],
 ): Finding {
   let missing: number
   try {
-    missing = missingSteps(appliedSteps, migrations).length
+    missing = selectMissingMigrations(appliedMigrations, migrations).length
   } catch (error) {
     return databaseFinding('problem', `${file}: ${(error as Error).message}`)
   }
-  if (appliedSteps.length === 0 && hasTables)
+  if (appliedMigrations.length === 0 && hasTables)
     return databaseFinding('problem', `${file} is the database of something else`)
   if (missing > 0)
     return databaseFinding('note', `${file} can be written; its schema is brought up to date at the start`)
-  return databaseFinding('ok', `${file} can be written; its schema is ${appliedSteps.at(-1) ?? 'empty'}, the newest`)
+  return databaseFinding(
+    'ok',
+    `${file} can be written; its schema is ${appliedMigrations.at(-1) ?? 'empty'}, the newest`,
+  )
 }
 
 /** Checks the directory of a missing database, which a start would create. */

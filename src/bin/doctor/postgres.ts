@@ -3,7 +3,7 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { type StatementRunner, withConnection } from '../../store/postgres-connections.ts'
 import { findPoolingProblem } from '../../store/postgres-pooling.ts'
 import {
-  findMissingPostgresSteps,
+  findMissingPostgresMigrations,
   findMissingRights,
   findSettingsProblem,
   type PostgresState,
@@ -47,16 +47,16 @@ async function serverTime(run: StatementRunner): Promise<Date> {
 }
 
 function schemaFinding(name: string, config: Config, state: PostgresState, migrations: readonly Migration[]): Finding {
-  const { steps = [], schema = config.schema, mayMakeTables, isEmpty } = state
+  const { appliedMigrations = [], schema = config.schema, mayMakeTables, isEmpty } = state
   let missing: number
   try {
-    missing = findMissingPostgresSteps(steps, migrations).length
+    missing = findMissingPostgresMigrations(appliedMigrations, migrations).length
   } catch (error) {
     return databaseFinding('problem', `${name}: ${(error as Error).message}`)
   }
   if (missing === 0)
     return databaseFinding('ok', `${name} is reached; its schema is ${migrations.at(-1)?.id}, the newest`)
-  if (state.steps === undefined && !isEmpty)
+  if (state.appliedMigrations === undefined && !isEmpty)
     return databaseFinding('problem', `${name} is the database of something else`)
   if (schema === undefined) return databaseFinding('problem', `${name} has no schema that this user may use`)
   if (state.schema !== undefined && !mayMakeTables) {

@@ -91,7 +91,7 @@ function audiencesOf(context: IssuerContext, { form }: AuthorizationParameters):
  */
 export function readPushedRequest(context: IssuerContext, requestUri: string, clientId: string): IdentifiedRequest {
   const content = decryptRequestUri(context, requestUri)
-  if (content === undefined) return refuse('invalid_request_uri', 'request_uri: it is not one of ours')
+  if (content === undefined) return refuse('invalid_request_uri', 'request_uri: this issuer did not make it')
   const { until, ...identifiedRequest } = content
   if (context.now().getTime() >= until)
     refuse('invalid_request_uri', 'request_uri: it has expired; begin anew in the wallet, which pushes another')

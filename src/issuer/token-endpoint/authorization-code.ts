@@ -21,7 +21,7 @@ type RequestRow = Row<StoredAuthorizationRequest> & { readonly id: string }
 /** The form of a code_verifier. RFC 7636 section 4.1. */
 const CODE_VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const UNKNOWN_CODE = 'the authorization code is unknown or has expired; begin anew with an authorization request'
-const REPLAYED_CODE = 'the authorization code has been used, and what it gave is good no more; begin anew'
+const REPLAYED_CODE = 'the authorization code has been used, and its tokens are no longer valid; begin anew'
 
 /** Returns the grant for an authorization code. Refuses with `invalid_request` a missing parameter. */
 export async function findAuthorizationCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
