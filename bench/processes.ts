@@ -24,7 +24,8 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL')
 })
 
-const START_TIMEOUT_MS = 15_000
+/** An engine reads all blocks of a local chain first, which takes a slow machine longer than any other start. */
+const START_TIMEOUT_MS = 60_000
 
 /** Starts a Node process that logs `{"event":"listening","port":…}`, and waits until it has. */
 export async function start({ args, directory, logFile }: Command): Promise<Running> {

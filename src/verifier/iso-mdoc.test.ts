@@ -99,7 +99,7 @@ describe('a response by org-iso-mdoc', () => {
 
   it('is refused if the query could not be asked so', () => {
     const otherQuery = { credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: {} }] }
-    expect(() => requireDocumentsQuery(otherQuery)).toThrow('none of those of the request')
+    expect(() => requireDocumentsQuery(otherQuery)).toThrow('was not offered in the request')
   })
 
   it('keeps a document that was not asked for apart, whatever its docType is', async () => {

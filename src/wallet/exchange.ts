@@ -5,6 +5,7 @@
 
 import { removeControlCharacters } from '../codec/control-characters.ts'
 import { isObject, type JsonObject, parseJson, parseJsonObject, stringMemberOf } from '../codec/json.ts'
+import { readOrUndefined } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'
 import { describeCertificateProblem } from '../protocol/tls-problem.ts'
 import type { Step, WalletContext } from './context.ts'
@@ -159,15 +160,10 @@ function readServerError(headers: Headers, text: string): ServerError | undefine
 }
 
 function readBodyError(text: string): ServerError | undefined {
-  let body: unknown
-  try {
-    body = parseJson(text)
-  } catch {
-    return undefined
-  }
+  const body = readOrUndefined(() => parseJson(text))
   const error = isObject(body) ? stringMemberOf(body, 'error') : undefined
   if (error === undefined) return undefined
-  const description = stringMemberOf(body as JsonObject, 'error_description')
+  const description = stringMemberOf(body, 'error_description')
   return {
     error: serverText(error),
     ...(description ? { error_description: serverText(description) } : {}),

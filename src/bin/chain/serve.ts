@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { isObject, type Json, memberOf, parseJson } from '../../codec/json.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import { parseInternationalUrl } from '../../codec/url.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import { endFailedRequest, reportError } from '../network/failed-request.ts'
@@ -155,12 +156,8 @@ function isAllowedOrigin(origin: string): boolean {
 
 /** Answers a request or a batch; undefined if there is no response. */
 async function answerText(rpc: JsonRpc, allowance: MemoryAllowance, json: Uint8Array): Promise<string | undefined> {
-  let body: Json
-  try {
-    body = parseJson(json)
-  } catch {
-    return errorText(null, PARSE_ERROR, 'it is not JSON')
-  }
+  const body = readOrUndefined(() => parseJson(json))
+  if (body === undefined) return errorText(null, PARSE_ERROR, 'it is not JSON')
   const answerNext = createBatchAnswerer(rpc, allowance)
   if (!Array.isArray(body)) return answerNext(body)
   if (body.length === 0 || body.length > MAX_BATCH)
