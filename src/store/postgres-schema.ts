@@ -121,7 +121,7 @@ async function migrateInTurn(migration: MigrationRun): Promise<boolean> {
  */
 async function tryMigration({ run, server, migrations }: MigrationRun): Promise<boolean> {
   await run({ text: 'savepoint migration', values: [] })
-  const isApplied = await ifLockIsFree(() => applySteps(run, server, migrations))
+  const isApplied = await ifLockIsFree(() => applyMissingMigrations(run, server, migrations))
   if (!isApplied) await run({ text: 'rollback to savepoint migration', values: [] })
   return isApplied
 }
@@ -141,17 +141,17 @@ async function ifLockIsFree(work: () => Promise<void>): Promise<boolean> {
  * Applies the missing migrations within the current transaction, under a lock for which other migrating processes wait.
  * Calls `onWait` once when the wait is long.
  */
-export async function applyMissingMigrations(
+export async function migrateUnderLock(
   run: StatementRunner,
   server: Pick<PostgresServer, 'schema'>,
   migrations: readonly Migration[],
   onWait: () => void,
 ): Promise<void> {
   await takeMigrationLock(run, server, onWait)
-  await applySteps(run, server, migrations)
+  await applyMissingMigrations(run, server, migrations)
 }
 
-async function applySteps(
+async function applyMissingMigrations(
   run: StatementRunner,
   { schema }: Pick<PostgresServer, 'schema'>,
   migrations: readonly Migration[],

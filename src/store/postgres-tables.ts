@@ -2,7 +2,7 @@
 import type { DatabaseGeneration } from './generation.ts'
 import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 import { readOrigin } from './postgres-origin.ts'
-import { applyMissingMigrations, findSchemaProblem, OWN_MIGRATIONS } from './postgres-schema.ts'
+import { findSchemaProblem, migrateUnderLock, OWN_MIGRATIONS } from './postgres-schema.ts'
 import { parseColumn, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {
@@ -63,7 +63,7 @@ export function replacePostgresTables(
     await refuseUnowned(runSql)
     await runSql('begin')
     const schemaOfPrevious = await moveAside(runSql, kept)
-    await applyMissingMigrations(run, server, migrations, onWait)
+    await migrateUnderLock(run, server, migrations, onWait)
     await work(postgresWriter(run))
     const origin = await readOrigin(run)
     await runSql(`update generation set value = jsonb_set(value::jsonb, '{origin}', to_jsonb($1::text))::text`, origin)
@@ -89,7 +89,7 @@ async function postgresTarget(
   const [{ begun: isBegun } = {}] = (await runSql("select to_regclass('unfinished_copy') is not null as begun")).rows
   if (isBegun !== true) {
     refuseOtherTables(await readColumns(runSql, TABLES_WITHOUT_EXTENSIONS))
-    await runInTransaction(runSql, () => applyMissingMigrations(run, server, migrations, onWait))
+    await runInTransaction(runSql, () => migrateUnderLock(run, server, migrations, onWait))
   }
   const sql = 'select source, collection, last_id as "lastId" from unfinished_copy'
   const position = isBegun === true ? ((await runSql(sql)).rows[0] as unknown as CopyPosition) : undefined
@@ -141,13 +141,13 @@ function createSqlRunner(run: StatementRunner): RunSql {
 
 async function postgresReader(runSql: RunSql): Promise<TableReader> {
   const columns = await readColumns(runSql, TABLES_AND_VIEWS)
-  const ids = columns.has('migration') ? (await runSql('select id from migration order by id collate "C"')).rows : []
+  const rows = columns.has('migration') ? (await runSql('select id from migration order by id collate "C"')).rows : []
   const generation = columns.has('generation')
     ? (await runSql('select value from generation')).rows[0]?.value
     : undefined
   const tables = collectionsAmong(columns)
   return {
-    appliedMigrations: ids.map(({ id }) => String(id)).filter((id) => !OWN_MIGRATIONS.includes(id)),
+    appliedMigrations: rows.map(({ id }) => String(id)).filter((id) => !OWN_MIGRATIONS.includes(id)),
     tables,
     generation: generation === undefined ? undefined : (parseColumn(generation) as DatabaseGeneration),
     count: async ({ name }) => Number((await runSql(`select count(*) as count from ${name}`)).rows[0]?.count),
